@@ -1,0 +1,1 @@
+"""Grammatical error correction: rerank candidates with a bidirectional Transformer, and score them exactly."""

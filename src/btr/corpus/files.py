@@ -1,0 +1,137 @@
+"""Text files as every reader and writer of the project sees them.
+
+Lines are UTF-8, plain or gzip, with Unix or Windows ends; `-` is standard input or output.
+Writing goes to a temporary file that is renamed at the end, so that nothing is left half-written.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import zip_longest
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from btr.errors import InputError
+
+PathLike = str | os.PathLike[str]
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def open_bytes(path: PathLike) -> BinaryIO:
+    """Open for reading, unpacking gzip by its first two bytes rather than by the file's name."""
+    try:
+        raw = sys.stdin.buffer if os.fspath(path) == "-" else open(path, "rb")  # noqa: SIM115
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path.") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder; name a file in it.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw))
+    if buffered.peek(2)[:2] == GZIP_MAGIC:
+        return cast(BinaryIO, gzip.GzipFile(fileobj=buffered))
+    return buffered
+
+
+def read_lines(path: PathLike) -> Iterator[str]:
+    """Stream the lines of a text file without their ends; a missing last newline is no matter."""
+    with open_bytes(path) as file:
+        number = 0
+        try:
+            for number, raw in enumerate(file, 1):
+                yield _decode(raw, path, number)
+        except (gzip.BadGzipFile, EOFError) as error:
+            raise InputError(f"{path}, after line {number}: broken gzip file ({error}).") from None
+
+
+def _decode(raw: bytes, path: PathLike, number: int) -> str:
+    if b"\0" in raw:
+        raise InputError(f"{path}, line {number}: has a NUL byte; this is a binary file, not text.")
+    try:
+        line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}, line {number}: byte {error.object[error.start]:#04x} is not UTF-8; convert the file to UTF-8."
+        ) from None
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def read_text(path: PathLike) -> list[str]:
+    """All lines of a text file that must not be empty."""
+    lines = list(read_lines(path))
+    if not lines:
+        raise InputError(f"{path}: is empty; expected one sentence a line.")
+    return lines
+
+
+def same_length(named: Iterable[tuple[str, int]]) -> None:
+    """Refuse files that should run side by side and don't."""
+    (first, length), *others = named
+    for name, other in others:
+        if other != length:
+            raise InputError(
+                f"{name} has {other:,} sentences but {first} has {length:,}; they must run line by line together."
+            )
+
+
+def zip_lines(paths: Iterable[PathLike]) -> Iterator[tuple[str, ...]]:
+    """Stream several files side by side; a file that ends early is an error, not a cut."""
+    names = [os.fspath(path) for path in paths]
+    for number, row in enumerate(zip_longest(*map(read_lines, names)), 1):
+        for name, line in zip(names, row, strict=True):
+            if line is None:
+                raise InputError(f"{name}: ends before line {number:,}, which its companion files still have.")
+        yield cast(tuple[str, ...], row)
+
+
+def file_hash(path: PathLike) -> str:
+    """The first eight hexadecimal digits of the SHA-256 of the file's (unpacked) bytes."""
+    digest = hashlib.sha256()
+    with open_bytes(path) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()[:8]
+
+
+@contextmanager
+def writing(path: PathLike) -> Iterator[IO[str]]:
+    """Open for writing: gzip by the name's `.gz`; the file appears under its name only when complete."""
+    if os.fspath(path) == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{path}: is a folder; name a file in it.")
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            binary = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if target.suffix == ".gz" else raw
+            with io.TextIOWrapper(cast(IO[bytes], binary), encoding="utf-8", newline="\n") as text:
+                yield text
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_lines(path: PathLike, lines: Iterable[str]) -> None:
+    """Write one line after another, all or nothing."""
+    with writing(path) as file:
+        file.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,131 @@
+"""M2 files: a source sentence, and each annotator's edits of it.
+
+Both dialects are read: CoNLL's (several acceptable corrections separated by `||`, `-NONE-` for none) and BEA's
+(`noop` lines for an annotator who changed nothing).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from btr.corpus.files import PathLike, read_lines, writing
+from btr.errors import InputError
+
+NONE = "-NONE-"
+DETECTION_ONLY = frozenset({"Um", "UNK"})
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Tokens `start` to `end` of the source become any one of `corrections` (the empty string deletes them)."""
+
+    start: int
+    end: int
+    type: str
+    corrections: tuple[str, ...]
+    required: str = "REQUIRED"
+    comment: str = NONE
+
+    @property
+    def operation(self) -> str:
+        """Missing, Replacement or Unnecessary, from the type's first letter or else from the edit itself."""
+        letter = self.type[:2]
+        if letter not in ("M:", "R:", "U:"):
+            letter = "M:" if self.start == self.end else "R:" if self.corrections[0] else "U:"
+        return {"M:": "Missing", "R:": "Replacement", "U:": "Unnecessary"}[letter]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A tokenised source and its edits by annotator; an annotator without edits found nothing to correct."""
+
+    source: str
+    annotations: Mapping[int, tuple[Edit, ...]] = field(default_factory=dict)
+
+    def edits(self, annotator: int) -> tuple[Edit, ...]:
+        """The annotator's edits; none by one who did not see this sentence."""
+        return self.annotations.get(annotator, ())
+
+    def corrected(self, annotator: int = 0) -> str:
+        """The source with the annotator's edits applied, the first correction of each.
+
+        Edits that only mark a place (types Um, unclear meaning, and UNK) are passed over. Where two overlap, the
+        later in the file overwrites the tokens that it covers: this makes the paper's CoNLL-13 references.
+        """
+        tokens = self.source.split()
+        inserted = ["" for _ in range(len(tokens) + 1)]
+        for edit in self.edits(annotator):
+            if edit.type in DETECTION_ONLY:
+                continue
+            if edit.start == edit.end:
+                inserted[edit.start] += f" {edit.corrections[0]}"
+            else:
+                tokens[edit.start : edit.end] = [edit.corrections[0]] + [""] * (edit.end - edit.start - 1)
+        return " ".join(" ".join(f"{before} {token}" for before, token in zip(inserted, [*tokens, ""])).split())
+
+
+def read_m2(path: PathLike) -> Iterator[Sentence]:
+    """Stream the sentences of an M2 file."""
+    source: str | None = None
+    annotations: dict[int, tuple[Edit, ...]] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        where = f"{path}, line {number}"
+        if line.startswith("S ") or line == "S":
+            if source is not None:
+                yield Sentence(source, annotations)
+            source, annotations = line[2:], {}
+        elif line.startswith("A "):
+            if source is None:
+                raise InputError(f"{where}: an edit (A) comes before any sentence (S).")
+            annotator, edit = _parse_edit(line, len(source.split()), where)
+            annotations[annotator] = annotations.get(annotator, ()) + ((edit,) if edit else ())
+        elif line.strip():
+            raise InputError(f"{where}: expected 'S …', 'A …' or an empty line, found {_quote(line)}; is this M2?")
+    if source is None:
+        raise InputError(f"{path}: has no sentence; an M2 file has lines 'S …' and 'A …'.")
+    yield Sentence(source, annotations)
+
+
+def _parse_edit(line: str, length: int, where: str) -> tuple[int, Edit | None]:
+    """One `A` line: its annotator, and its edit unless it is a noop."""
+    fields = line[2:].split("|||")
+    if len(fields) != 6:
+        raise InputError(
+            f"{where}: an edit has 6 fields separated by '|||' (offsets, type, correction, required, comment, "
+            f"annotator), found {len(fields)}."
+        )
+    offsets, kind, correction, required, comment, coder = fields
+    try:
+        start, end = map(int, offsets.split())
+        annotator = int(coder)
+    except ValueError:
+        raise InputError(f"{where}: offsets and annotator must be whole numbers, found {_quote(line)}.") from None
+    if kind == "noop" or start < 0:
+        return annotator, None
+    if end < start:
+        raise InputError(f"{where}: the edit ends ({end}) before it starts ({start}).")
+    if end > length:
+        raise InputError(f"{where}: the edit reaches token {end}, but the sentence has only {length} tokens.")
+    corrections = tuple("" if c == NONE else c.strip() for c in correction.split("||"))
+    return annotator, Edit(start, end, kind, corrections, required, comment)
+
+
+def _quote(line: str) -> str:
+    return repr(line if len(line) <= 40 else line[:40] + "…")
+
+
+def write_m2(path: PathLike, sentences: Iterable[Sentence]) -> None:
+    """Write an M2 file that reads back to the same sentences."""
+    with writing(path) as file:
+        for sentence in sentences:
+            file.write(f"S {sentence.source}\n")
+            for annotator, edits in sentence.annotations.items():
+                for edit in edits or (Edit(-1, -1, "noop", (NONE,)),):
+                    fields = (edit.type, "||".join(edit.corrections), edit.required, edit.comment, str(annotator))
+                    file.write("|||".join((f"A {edit.start} {edit.end}", *fields)) + "\n")
+            file.write("\n")
+
+
+def parallel(sentences: Iterable[Sentence], annotator: int = 0) -> Iterator[tuple[str, str]]:
+    """M2 as parallel text: each source with one annotator's correction of it."""
+    for sentence in sentences:
+        yield sentence.source, sentence.corrected(annotator)
