@@ -1,1 +1,20 @@
 """Grammatical error correction: rerank candidates with a bidirectional Transformer, and score them exactly."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from btr.corpus.cleaning import clean
+    from btr.metrics.evaluate import compare, evaluate
+
+__version__ = "0.1.0"
+__all__ = ["clean", "compare", "evaluate"]
+
+# Each verb is found where it is written, when it is first used: importing btr stays light.
+_VERBS = {"clean": "btr.corpus.cleaning", "compare": "btr.metrics.evaluate", "evaluate": "btr.metrics.evaluate"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _VERBS:
+        return getattr(import_module(_VERBS[name]), name)
+    raise AttributeError(f"module 'btr' has no attribute {name!r}")

@@ -1,0 +1,28 @@
+"""Files and sentences: M2, parallel text, cLang-8, candidates, scores, cleaning."""
+
+from btr.corpus.candidates import Candidates, read_candidates, read_ranks, write_candidates
+from btr.corpus.files import read_lines, write_lines
+from btr.corpus.m2 import Edit, Sentence, parallel, read_m2, write_m2
+from btr.corpus.parallel import read_parallel, read_references, read_tsv
+from btr.corpus.scores import Header, Scored, read_scores, write_scores
+
+__all__ = [
+    "Candidates",
+    "Edit",
+    "Header",
+    "Scored",
+    "Sentence",
+    "parallel",
+    "read_candidates",
+    "read_lines",
+    "read_m2",
+    "read_parallel",
+    "read_ranks",
+    "read_references",
+    "read_scores",
+    "read_tsv",
+    "write_candidates",
+    "write_lines",
+    "write_m2",
+    "write_scores",
+]

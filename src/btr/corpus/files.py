@@ -71,7 +71,7 @@ def read_text(path: PathLike) -> list[str]:
 
 def same_length(named: Iterable[tuple[str, int]]) -> None:
     """Refuse files that should run side by side and don't."""
-    (first, length), *others = named
+    (first, length), *others = [*named] or [("", 0)]
     for name, other in others:
         if other != length:
             raise InputError(

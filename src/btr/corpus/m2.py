@@ -4,7 +4,7 @@ Both dialects are read: CoNLL's (several acceptable corrections separated by `||
 (`noop` lines for an annotator who changed nothing).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from btr.corpus.files import PathLike, read_lines, writing
@@ -113,16 +113,24 @@ def _quote(line: str) -> str:
     return repr(line if len(line) <= 40 else line[:40] + "…")
 
 
-def write_m2(path: PathLike, sentences: Iterable[Sentence]) -> None:
-    """Write an M2 file that reads back to the same sentences."""
+def write_m2(path: PathLike, sentences: Iterable[Sentence]) -> int:
+    """Write an M2 file that reads back to the same sentences; gives their number."""
+    written = 0
     with writing(path) as file:
         for sentence in sentences:
+            written += 1
             file.write(f"S {sentence.source}\n")
             for annotator, edits in sentence.annotations.items():
                 for edit in edits or (Edit(-1, -1, "noop", (NONE,)),):
-                    fields = (edit.type, "||".join(edit.corrections), edit.required, edit.comment, str(annotator))
+                    fields = (edit.type, _join(edit.corrections), edit.required, edit.comment, str(annotator))
                     file.write("|||".join((f"A {edit.start} {edit.end}", *fields)) + "\n")
             file.write("\n")
+    return written
+
+
+def _join(corrections: Sequence[str]) -> str:
+    """Alternatives with `||` between them, where an empty one needs its name."""
+    return "||".join(text or NONE for text in corrections) if len(corrections) > 1 else corrections[0]
 
 
 def parallel(sentences: Iterable[Sentence], annotator: int = 0) -> Iterator[tuple[str, str]]:

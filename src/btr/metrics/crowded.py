@@ -17,9 +17,8 @@ EDIT = 1
 LENGTH = 1 << 20
 GOLD = 1 << 40
 
-def _gold_arcs(
-    lattice: Lattice, hypothesis: Sequence[str], edits: Sequence[Edit]
-) -> set[Span]:
+
+def _gold_arcs(lattice: Lattice, hypothesis: Sequence[str], edits: Sequence[Edit]) -> set[Span]:
     """The arcs, merged ones included, that equal a gold edit."""
     arcs: set[Span] = set()
     insertions: dict[int, list[Edit]] = {}

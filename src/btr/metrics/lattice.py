@@ -29,9 +29,7 @@ class Arcs:
     def plain(self, row: int) -> bool:
         """Whether the row has one node, entered by a match only."""
         into = self.match[row]
-        return bool(into) and not (
-            into & (into - 1) or self.substitute[row] or self.delete[row] or self.insert[row]
-        )
+        return bool(into) and not (into & (into - 1) or self.substitute[row] or self.delete[row] or self.insert[row])
 
 
 @dataclass(slots=True)

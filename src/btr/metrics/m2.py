@@ -1,12 +1,44 @@
+"""The M2 (MaxMatch) score of CoNLL, to the digit of the official scorer."""
+
 from collections.abc import Sequence
-from btr.corpus.m2 import Edit
+
+from btr.corpus.m2 import Edit, Sentence
 from btr.metrics import crowded, maxmatch
+from btr.metrics.base import Array, signature
+from btr.metrics.edits import EditMetric, f_score
 from btr.metrics.lattice import build_lattice
 
 
-def count_edits(
-    source: str, hypothesis: str, annotations: Sequence[Sequence[Edit]]
-) -> list[tuple[int, int, int]]:
+class M2(EditMetric):
+    """Precision, recall and F of the edits that agree best with an annotator's."""
+
+    name = "m2"
+    least = 500
+
+    def __init__(
+        self, sentences: Sequence[Sentence], gold: str = "", beta: float = 0.5, processes: int | None = None
+    ) -> None:
+        super().__init__(len(sentences), processes)
+        self.sentences = sentences
+        self.gold = gold
+        self.beta = beta
+
+    def signature(self) -> str:
+        return signature(self.name, gold=self.gold, beta=f"{self.beta:g}", unchanged=str(maxmatch.MAX_UNCHANGED))
+
+    def count(self, pair: tuple[int, str]) -> list[tuple[int, int, int]]:
+        number, hypothesis = pair
+        sentence = self.sentences[number]
+        annotators = [sentence.annotations[annotator] for annotator in sorted(sentence.annotations)]
+        return count_edits(sentence.source, hypothesis, annotators or [()])
+
+    def preference(self, totals: Array, own: Array) -> list[Array]:
+        """The higher F, then the more correct edits, then fewer edits on both sides."""
+        correct, proposed, gold = (totals[..., k] for k in range(3))
+        return [f_score(correct, proposed, gold, self.beta)[2], correct, -(proposed + self.beta**2 * gold)]
+
+
+def count_edits(source: str, hypothesis: str, annotations: Sequence[Sequence[Edit]]) -> list[tuple[int, int, int]]:
     """The (correct, proposed, gold) edits of a hypothesis against each annotator's edits."""
     words, tokens = source.split(), hypothesis.split()
     if words == tokens:

@@ -59,7 +59,9 @@ def list_arcs(source, hypothesis, max_unchanged):
                 listed.append((i, j))
                 edits[i, j] = (kind if kind == kind2 else "substitute", length + length2, unchanged + unchanged2)
     at = 0
-    while at < len(listed):  # drop merged matches; the next arc takes the place of one that is dropped, and is passed over
+    while at < len(
+        listed
+    ):  # drop merged matches; the next arc takes the place of one that is dropped, and is passed over
         kind, length, _ = edits[listed[at]]
         if kind == "match" and length > 1:
             del listed[at]

@@ -1,0 +1,40 @@
+"""What all benchmarks share: where the data is, and how results are printed."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def data_folder() -> Path:
+    """The corpora that BTR_DATA names."""
+    folder = os.environ.get("BTR_DATA")
+    if not folder:
+        sys.exit("set BTR_DATA to the folder of corpora (conll13, jfleg-dev, …)")
+    return Path(folder)
+
+
+class Report:
+    """Named ratios: lines for people, or one JSON object of the ratios with --json."""
+
+    def __init__(self, title: str) -> None:
+        parser = argparse.ArgumentParser(description=f"Benchmark: {title}")
+        parser.add_argument("--json", action="store_true", help="print one JSON object of named ratios")
+        self.json = parser.parse_args().json
+        self.ratios: dict[str, float] = {}
+
+    def say(self, line: str) -> None:
+        """A line for people."""
+        if not self.json:
+            print(line, flush=True)
+
+    def ratio(self, name: str, value: float) -> None:
+        """A result."""
+        self.ratios[name] = value
+        self.say(f"{name}: {value:.1f}×")
+
+    def end(self) -> None:
+        """Print what programs read."""
+        if self.json:
+            print(json.dumps(self.ratios))

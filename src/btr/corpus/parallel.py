@@ -1,0 +1,62 @@
+"""Parallel text: sources with one or several references, line by line, or in two columns."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from btr.corpus.files import PathLike, read_lines, zip_lines
+from btr.errors import InputError
+
+
+def read_parallel(source: PathLike, references: Sequence[PathLike]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Stream sources with their references from files that run line by line together (JFLEG's layout)."""
+    for line, *others in zip_lines([source, *references]):
+        yield line, tuple(others)
+
+
+def read_tsv(path: PathLike) -> Iterator[tuple[str, str]]:
+    """Stream (source, target) pairs from two columns separated by a tab, as in cLang-8."""
+    empty = True
+    for number, line in enumerate(read_lines(path), 1):
+        columns = line.split("\t")
+        if len(columns) != 2:
+            raise InputError(
+                f"{path}, line {number}: expected source and target separated by one tab, found {len(columns)} columns."
+            )
+        empty = False
+        yield columns[0], columns[1]
+    if empty:
+        raise InputError(f"{path}: is empty; expected a source and a target a line, separated by a tab.")
+
+
+def read_references(path: PathLike) -> list[tuple[str, ...]]:
+    """The references of each sentence: plain text, one a line, or the authors' JSON lines (`gec_outputs`)."""
+    references: list[tuple[str, ...]] = []
+    in_json = False
+    for number, line in enumerate(read_lines(path), 1):
+        in_json = in_json or (number == 1 and line.startswith('{"'))
+        references.append(authors_outputs(parse_json(line, path, number), path, number) if in_json else (line,))
+    if not references:
+        raise InputError(f"{path}: is empty; expected one reference a line.")
+    return references
+
+
+def parse_json(line: str, path: PathLike, number: int) -> dict[str, Any]:
+    """One JSON object from one line."""
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}, line {number}: not JSON ({error.msg} at column {error.colno}).") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{path}, line {number}: expected a JSON object, found {type(row).__name__}.")
+    return row
+
+
+def authors_outputs(row: dict[str, Any], path: PathLike, number: int) -> tuple[str, ...]:
+    """The texts in the authors' `{"gec_outputs": [["…"], …]}`."""
+    outputs = row.get("gec_outputs")
+    if not isinstance(outputs, list) or not all(
+        isinstance(output, list) and len(output) == 1 and isinstance(output[0], str) for output in outputs
+    ):
+        raise InputError(f'{path}, line {number}: expected {{"gec_outputs": [["…"], …]}}, a text in each inner list.')
+    return tuple(output[0] for output in outputs)

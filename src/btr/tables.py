@@ -1,0 +1,95 @@
+"""Scores as tables for people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+
+def print_score(score: Mapping[str, Any], console: Console) -> None:
+    """A score with its interval, its breakdowns and its signature."""
+    confidence = score.get("confidence", {})
+    table = make_table("", [name_column(name) for name in score["scores"]])
+    table.add_row(score["metric"].upper(), *(f"{value:.2f}" for value in score["scores"].values()))
+    if confidence:
+        low_high = (confidence[name] for name in score["scores"])
+        label = f"[dim]{confidence['level']:.0%} interval[/]"
+        table.add_row(label, *(f"[dim]{low:.2f} to {high:.2f}[/]" for low, high in low_high))
+    console.print(table)
+    if "candidates" in score:
+        shares = score["candidates"]
+        console.print(
+            f"Oracle: {shares['gold_percent']:.2f} % of sentences have the gold among their candidates; "
+            f"{shares['unique_percent']:.2f} % of candidates are unique."
+        )
+    for kind, rows in score.get("by", {}).items():
+        print_breakdown(kind, rows, console)
+    if score.get("std_over_draws"):
+        console.print(f"Standard deviation over draws of references: {score['std_over_draws']:.2f}")
+    console.print(", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in score["counts"].items()))
+    print_signature(score["signature"], console)
+
+
+def print_breakdown(kind: str, rows: Mapping[str, Any], console: Console) -> None:
+    """Scores by group, operation or type; a group also shows its score for each operation."""
+    first = next(iter(rows.values()))
+    operations = list(dict.fromkeys(name for row in rows.values() for name in row.get("operation", {})))
+    names = list(first["scores"])
+    table = make_table(kind, [*(name_column(name) for name in names), *operations, *first["counts"]])
+    for label, row in rows.items():
+        cells = [f"{row['scores'][name]:.2f}" for name in names]
+        cells += [_last(row["operation"].get(operation)) for operation in operations]
+        table.add_row(label, *cells, *(f"{count:,}" for count in row["counts"].values()))
+    console.print(table)
+
+
+def _last(row: Mapping[str, Any] | None) -> str:
+    return f"{list(row['scores'].values())[-1]:.2f}" if row else "–"
+
+
+def print_comparison(result: Mapping[str, Any], console: Console) -> None:
+    """Two outputs and their difference, with the tests' p-values."""
+    names = list(result["difference"])
+    table = make_table(result["metric"].upper(), [name_column(name) for name in names])
+    for side in ("a", "b"):
+        table.add_row(f"{side.upper()} {result[side]['file']}", *_cells(result[side]["scores"].values(), ".2f"))
+    table.add_row("B - A", *_cells(result["difference"].values(), "+.2f"), style="bold")
+    tests = result["significance"]
+    intervals = (tests["bootstrap"][name]["interval"] for name in names)
+    table.add_row("[dim]95% interval[/]", *(f"[dim]{low:+.2f} to {high:+.2f}[/]" for low, high in intervals))
+    table.add_section()
+    table.add_row("p, bootstrap", *_cells((tests["bootstrap"][name]["p"] for name in names), ".4f"))
+    table.add_row("p, randomisation", *_cells((tests["randomisation"][n]["p"] for n in names), ".4f"))
+    table.add_row("p, t-test of sentences", *[""] * (len(names) - 1), f"{tests['t_test']['p']:.4f}")
+    console.print(table)
+    sentences = result["sentences"]
+    console.print(
+        f"{sentences['changed']:,} of {sentences['all']:,} sentences differ: {sentences['better']:,} better and "
+        f"{sentences['worse']:,} worse in B."
+    )
+    print_signature(result["signature"], console)
+
+
+def print_signature(signature: str, console: Console) -> None:
+    """On one line, so that it can be copied."""
+    console.print(signature, style="dim", soft_wrap=True, markup=False, highlight=False)
+
+
+def make_table(head: str, columns: Sequence[str]) -> Table:
+    """An empty table: a column of labels, then numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(head, overflow="fold")
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def name_column(name: str) -> str:
+    """How a score is called in tables."""
+    return name.upper() if name[:1] in "fg" and name != "gold" else name
+
+
+def _cells(values: Iterable[float], form: str) -> list[str]:
+    return [format(value, form) for value in values]

@@ -1,0 +1,107 @@
+import json
+
+import pytest
+
+from btr.corpus import (
+    Candidates,
+    Header,
+    Scored,
+    read_candidates,
+    read_parallel,
+    read_ranks,
+    read_references,
+    read_scores,
+    read_tsv,
+    write_candidates,
+    write_lines,
+    write_scores,
+)
+from btr.errors import InputError
+
+
+def test_our_candidates_come_back(tmp_path):
+    rows = [Candidates("a « b", ("a b", "a c"), (-0.5, -1.25)), Candidates("", ("",))]
+    write_candidates(tmp_path / "c.jsonl", rows)
+    assert list(read_candidates(tmp_path / "c.jsonl")) == rows
+
+
+def test_the_authors_format(tmp_path):
+    write_lines(tmp_path / "c.jsonl", ['{"source": ["a b"], "gec_outputs": [["a c"], ["a d"]]}'])
+    assert list(read_candidates(tmp_path / "c.jsonl")) == [Candidates("a b", ("a c", "a d"))]
+
+
+def test_one_file_a_rank(tmp_path):
+    for name, lines in {"source": "ab", "rank1": "AB", "rank2": "xy"}.items():
+        write_lines(tmp_path / name, lines)
+    rows = read_ranks(tmp_path / "source", [tmp_path / "rank1", tmp_path / "rank2"])
+    assert list(rows) == [Candidates("a", ("A", "x")), Candidates("b", ("B", "y"))]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 2: not JSON"),
+        ("[1]", "line 2: expected a JSON object, found list"),
+        ("{}", 'line 2: has no "source"'),
+        ('{"source": "a", "candidates": "b"}', 'line 2: "candidates" must be a list of texts'),
+        ('{"source": "a", "candidates": []}', "line 2: has no candidate"),
+        ('{"source": "a", "candidates": ["b"], "log_probs": [1, 2]}', 'line 2: "log_probs" must be a list of 1'),
+        ('{"gec_outputs": [["b"]]}', 'line 2: expected "source"'),
+        ('{"source": ["a"], "gec_outputs": ["b"]}', 'line 2: expected {"gec_outputs"'),
+    ],
+)
+def test_broken_candidates(tmp_path, line, message):
+    write_lines(tmp_path / "c.jsonl", ['{"source": "a", "candidates": ["b"]}', line])
+    with pytest.raises(InputError, match=message):
+        list(read_candidates(tmp_path / "c.jsonl"))
+
+
+def test_empty_files(tmp_path):
+    (tmp_path / "empty").touch()
+    for read in (read_candidates, read_references, read_tsv):
+        with pytest.raises(InputError, match="is empty"):
+            list(read(tmp_path / "empty"))
+    with pytest.raises(InputError, match="is this a scores file"):
+        read_scores(tmp_path / "empty")
+
+
+def test_references_in_text_or_json(tmp_path):
+    write_lines(tmp_path / "text", ["a", '{"not json'])
+    assert read_references(tmp_path / "text") == [("a",), ('{"not json',)]
+    write_lines(tmp_path / "json", [json.dumps({"gec_outputs": [["a"], ["b"]]})])
+    assert read_references(tmp_path / "json") == [("a", "b")]
+
+
+def test_parallel_text(tmp_path):
+    for name, lines in {"source": "ab", "r0": "AB", "r1": "xy"}.items():
+        write_lines(tmp_path / name, lines)
+    assert list(read_parallel(tmp_path / "source", [tmp_path / "r0", tmp_path / "r1"])) == [
+        ("a", ("A", "x")),
+        ("b", ("B", "y")),
+    ]
+
+
+def test_two_columns(tmp_path):
+    write_lines(tmp_path / "pairs.tsv.gz", ["I has\tI have", "so\tso"])
+    assert list(read_tsv(tmp_path / "pairs.tsv.gz")) == [("I has", "I have"), ("so", "so")]
+    write_lines(tmp_path / "bad.tsv", ["a\tb", "a"])
+    with pytest.raises(InputError, match=r"line 2: expected source and target .* found 1 columns"):
+        list(read_tsv(tmp_path / "bad.tsv"))
+
+
+def test_scores_come_back(tmp_path):
+    header = Header("btr", "btr|model:x#1|btr:0.1.0")
+    rows = [Scored("a", ("b", "c"), (-0.25, -1.5), (3, 4)), Scored("é", ("é",), (0.0,), (1,))]
+    write_scores(tmp_path / "s.jsonl", header, rows)
+    read, stream = read_scores(tmp_path / "s.jsonl")
+    assert (read, list(stream)) == (header, rows)
+
+
+def test_broken_scores(tmp_path):
+    head = '{"reranker": "btr", "signature": "x"}'
+    write_lines(tmp_path / "s", [head, '{"source": "a", "candidates": ["b"], "means": [1, 2], "lengths": [1]}'])
+    with pytest.raises(InputError, match='line 2: "means" must be a list of 1 numbers'):
+        list(read_scores(tmp_path / "s")[1])
+    write_lines(tmp_path / "s", ['{"source": "a", "candidates": ["b"]}'])
+    with pytest.raises(InputError, match="line 1: expected a header"):
+        read_scores(tmp_path / "s")

@@ -1,0 +1,105 @@
+import gzip
+import io
+import stat
+import sys
+
+import pytest
+
+from btr.corpus.files import file_hash, read_lines, read_text, same_length, write_lines, writing, zip_lines
+from btr.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("raw", "lines"),
+    [
+        (b"a b\nc\n", ["a b", "c"]),
+        (b"a b\nc", ["a b", "c"]),
+        (b"a b\r\nc\r\n", ["a b", "c"]),
+        (b"\xef\xbb\xbfa\nb\n", ["a", "b"]),
+        (b"\n\na\n", ["", "", "a"]),
+        (b"a\x0bb\xe2\x80\xa8c\nd\n", ["a\x0bb\u2028c", "d"]),  # only \n ends a line
+        (b"", []),
+    ],
+)
+def test_lines(tmp_path, raw, lines):
+    plain, packed = tmp_path / "plain.txt", tmp_path / "packed"
+    plain.write_bytes(raw)
+    packed.write_bytes(gzip.compress(raw))
+    assert list(read_lines(plain)) == lines
+    assert list(read_lines(packed)) == lines
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\nb")))
+    assert list(read_lines("-")) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"good\nbad \xff byte\n", "line 2: byte 0xff is not UTF-8"),
+        (b"\x7fELF\0\0", "line 1: has a NUL byte"),
+        (gzip.compress(b"a\n" * 9999, mtime=0)[:-40], "broken gzip file"),
+    ],
+)
+def test_what_is_no_text(tmp_path, raw, message):
+    path = tmp_path / "file"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=message):
+        list(read_lines(path))
+
+
+def test_paths(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        list(read_lines(tmp_path / "none"))
+    with pytest.raises(InputError, match="is a folder"):
+        list(read_lines(tmp_path))
+    (tmp_path / "empty").touch()
+    with pytest.raises(InputError, match="is empty"):
+        read_text(tmp_path / "empty")
+    with pytest.raises(InputError, match="is a folder"):
+        write_lines(tmp_path, ["a"])
+    with pytest.raises(InputError, match="cannot be written"):
+        write_lines(tmp_path / "none" / "file", ["a"])
+
+
+def test_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "out.txt"
+    write_lines(path, ["old"])
+
+    def interrupted():
+        yield "new"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_lines(path, interrupted())
+    assert path.read_text() == "old\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_gzip_is_written_by_name(tmp_path):
+    write_lines(tmp_path / "a.gz", ["café", "b"])
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()).decode() == "café\nb\n"
+    assert list(read_lines(tmp_path / "a.gz")) == ["café", "b"]
+    assert stat.S_IMODE((tmp_path / "a.gz").stat().st_mode) & stat.S_IRUSR
+
+
+def test_standard_output(capsys):
+    with writing("-") as file:
+        file.write("text\n")
+    assert capsys.readouterr().out == "text\n"
+
+
+def test_side_by_side(tmp_path):
+    write_lines(tmp_path / "a", "12")
+    write_lines(tmp_path / "b", "123")
+    with pytest.raises(InputError, match="a: ends before line 3"):
+        list(zip_lines([tmp_path / "a", tmp_path / "b"]))
+    with pytest.raises(InputError, match="b has 3 sentences but a has 2"):
+        same_length([("a", 2), ("b", 3)])
+
+
+def test_hash_is_of_the_unpacked_text(tmp_path):
+    write_lines(tmp_path / "a", ["x"])
+    write_lines(tmp_path / "a.gz", ["x"])
+    assert file_hash(tmp_path / "a") == file_hash(tmp_path / "a.gz") == "73cb3858"  # printf 'x\n' | sha256sum

@@ -1,0 +1,141 @@
+"""ERRANT through btr against the package's own commands."""
+
+import sys
+
+import pytest
+from errant.commands import compare_m2
+
+from btr.corpus import Edit, Sentence, read_m2, write_m2
+from btr.metrics.errant import Errant, extract_edits, round_decimals, typed
+
+SOURCES = [
+    "I has two cat .",
+    "She go to school yesterday .",
+    "This are a good ideas",
+    "He like apples very much .",
+    "All is well .",
+]
+HYPOTHESES = [
+    "I have two cats .",
+    "She went to the school yesterday .",
+    "This is a good idea .",
+    "He likes apple very much .",
+    "All is well .",
+]
+REFERENCES = [
+    [
+        "I have two cats .",
+        "She went to school yesterday .",
+        "This is a good idea .",
+        "He likes apples .",
+        "All is well .",
+    ],
+    [
+        "I have two cats !",
+        "She goes to school .",
+        "These are good ideas",
+        "He likes apples very much .",
+        "All is good .",
+    ],
+]
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return [
+        Sentence(source, {k: tuple(extract_edits(source, texts[n])) for k, texts in enumerate(REFERENCES)})
+        for n, source in enumerate(SOURCES)
+    ]
+
+
+def official(tmp_path, capsys, monkeypatch, sentences, hypotheses, *flags):
+    """What errant_compare prints: rows of category (empty for all), TP, FP, FN."""
+    write_m2(tmp_path / "gold.m2", sentences)
+    extracted = [
+        Sentence(sentence.source, {0: tuple(extract_edits(sentence.source, text))})
+        for sentence, text in zip(sentences, hypotheses, strict=True)
+    ]
+    write_m2(tmp_path / "hyp.m2", extracted)
+    arguments = ["-hyp", str(tmp_path / "hyp.m2"), "-ref", str(tmp_path / "gold.m2"), *flags]
+    monkeypatch.setattr(sys, "argv", ["errant_compare", *arguments])
+    capsys.readouterr()
+    compare_m2.main()
+    rows = {}
+    for line in capsys.readouterr().out.splitlines():
+        parts = line.split()
+        if len(parts) == 6 and parts[0].isdigit():
+            rows[""] = tuple(map(int, parts[:3]))
+        elif len(parts) == 7 and parts[1].isdigit():
+            rows[parts[0]] = tuple(map(int, parts[1:4]))
+    return rows
+
+
+def as_official(correct, proposed, gold):
+    return correct, proposed - correct, gold - correct
+
+
+@pytest.mark.parametrize(("mode", "flag"), [("correction", "-cs"), ("detection", "-ds"), ("token-detection", "-dt")])
+def test_as_errant_compare(tmp_path, capsys, monkeypatch, sentences, mode, flag):
+    score = Errant(sentences, mode=mode).score(HYPOTHESES)
+    expected = official(tmp_path, capsys, monkeypatch, sentences, HYPOTHESES, flag)
+    assert as_official(**score.counts) == expected[""]
+    assert score.counts["correct"] > 0
+
+
+def test_breakdowns_as_errant_compare(tmp_path, capsys, monkeypatch, sentences):
+    metric = Errant(sentences)
+    for by, tier in (("operation", "1"), ("type", "2")):
+        expected = official(tmp_path, capsys, monkeypatch, sentences, HYPOTHESES, "-cat", tier)
+        expected.pop("")
+        ours = metric.breakdown(HYPOTHESES, range(len(SOURCES)), by)
+        label = (lambda name: name[0]) if by == "operation" else str
+        assert {label(name): as_official(*counts) for name, counts in ours.items()} == expected
+
+
+def test_corpus_as_errant_compare(tmp_path, capsys, monkeypatch, data):
+    """300 real sentences with two annotators each, against a hypothesis that is right and wrong in places."""
+    sentences = list(read_m2(data / "cweb-dev" / "CWEB-G.dev.m2"))[:300]
+    hypotheses = [s.corrected(n % 2).replace(" the ", " a ", n % 3) for n, s in enumerate(sentences)]
+    expected = official(tmp_path, capsys, monkeypatch, sentences, hypotheses, "-cat", "3")
+    assert as_official(**Errant(sentences).score(hypotheses).counts) == expected[""]
+
+
+def test_by_hand():
+    gold = Sentence("I has two cat .", {0: (Edit(1, 2, "R:VERB:SVA", ("have",)), Edit(3, 4, "R:NOUN:NUM", ("dogs",)))})
+    score = Errant([gold]).score(["I have two cats ."])
+    assert score.counts == {"correct": 1, "proposed": 2, "gold": 2}
+    assert score.scores == pytest.approx({"precision": 50, "recall": 50, "f0.5": 50})
+    assert Errant([gold], mode="detection").score(["I have two cats ."]).counts["correct"] == 2
+
+
+def test_alternatives_and_unknown():
+    gold = Sentence("I has two cat .", {0: (Edit(1, 2, "R:VERB", ("had", "have")), Edit(3, 4, "UNK", ("cat",)))})
+    assert Errant([gold]).score(["I have two cat ."]).counts == {"correct": 1, "proposed": 1, "gold": 1}
+    assert Errant([gold], mode="detection").score(["I have two cat ."]).counts["gold"] == 2
+
+
+def test_types_of_other_corpora():
+    assert typed(Edit(0, 0, "ArtOrDet", ("the",))) == "M:ArtOrDet"
+    assert typed(Edit(0, 1, "ArtOrDet", ("",))) == "U:ArtOrDet"
+    assert typed(Edit(0, 1, "Nn", ("cats",))) == "R:Nn"
+    assert typed(Edit(0, 1, "R:NOUN", ("cats",))) == "R:NOUN"
+
+
+def test_processes_do_not_matter(sentences):
+    scores = []
+    for processes in (1, 2):
+        metric = Errant(sentences, processes=processes)
+        metric.least = 2
+        scores.append(metric.score(HYPOTHESES))
+    assert scores[0] == scores[1]
+
+
+def test_empty_sentences():
+    assert Errant([Sentence("", {}), Sentence("a b", {})]).score(["", ""]).counts["proposed"] == 1
+
+
+def test_rounding_is_pythons():
+    import numpy as np
+
+    values = np.array([0.12345, 0.00015, 0.78125, 0.5, 0.33333333, 1.00005])
+    assert round_decimals(values, 4).tolist() == [round(value, 4) for value in values.tolist()]

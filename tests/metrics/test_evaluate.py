@@ -1,0 +1,127 @@
+"""The verbs as Python functions, on the sample that the demo shows."""
+
+from pathlib import Path
+
+import pytest
+
+import btr
+from btr.corpus import write_candidates, write_lines
+from btr.corpus.candidates import read_candidates
+from btr.errors import InputError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GOLD = [EXAMPLES / "gold.m2"]
+REFERENCES = [EXAMPLES / "reference0.txt", EXAMPLES / "reference1.txt"]
+GLEU = {"metric": "gleu", "source": EXAMPLES / "source.txt", "references": REFERENCES}
+
+
+def test_text_rank_and_rank_files_agree():
+    text = btr.evaluate(EXAMPLES / "base.txt", gold=GOLD)
+    ranked = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD, rank=1)
+    files = btr.evaluate([EXAMPLES / "base.txt", EXAMPLES / "second.txt"], gold=GOLD, rank=2)
+    assert text.scores == ranked.scores
+    assert ranked.signature == text.signature + "|rank:1"
+    assert files.scores == btr.evaluate(EXAMPLES / "second.txt", gold=GOLD).scores
+
+
+def test_signature_names_what_matters(tmp_path):
+    signature = btr.evaluate(EXAMPLES / "base.txt", gold=GOLD, resamples=0).signature
+    name, gold, *rest = signature.split("|")
+    assert (name, gold[:13], rest) == ("m2", "gold:gold.m2#", ["beta:0.5", "unchanged:2", f"btr:{btr.__version__}"])
+    changed = tmp_path / "gold.m2"
+    changed.write_text(GOLD[0].read_text() + "\n")
+    assert btr.evaluate(EXAMPLES / "base.txt", gold=[changed], resamples=0).signature != signature
+
+
+def test_oracle():
+    base = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD)
+    oracle = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD, oracle=True)
+    given = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD, references=REFERENCES, oracle=True)
+    assert base.value < oracle.value < 100
+    assert oracle.scores == given.scores  # the references are what the annotators' edits make
+    assert oracle.extra["candidates"]["gold_percent"] == 85
+    assert btr.evaluate(EXAMPLES / "candidates.jsonl", oracle=True, **GLEU).value > base.value - 100
+
+
+def test_groups_by_file_and_by_label_agree(tmp_path):
+    blocks = GOLD[0].read_text().split("\n\n")
+    (tmp_path / "A.test.m2").write_text("\n\n".join(blocks[:8]))
+    (tmp_path / "B.test.m2").write_text("\n\n".join(blocks[8:]))
+    write_lines(tmp_path / "labels", ["A"] * 8 + ["B"] * 12)
+    files = btr.evaluate(EXAMPLES / "base.txt", gold=[tmp_path / "A.test.m2", tmp_path / "B.test.m2"], by=["group"])
+    labels = btr.evaluate(EXAMPLES / "base.txt", gold=GOLD, groups=tmp_path / "labels", by=["group"])
+    assert files.extra["by"] == labels.extra["by"]
+    assert {name: row["sentences"] for name, row in files.extra["by"]["group"].items()} == {"A": 8, "B": 12}
+    gleu = btr.evaluate(EXAMPLES / "base.txt", groups=tmp_path / "labels", by=["group"], resamples=10, **GLEU)
+    assert set(gleu.extra["by"]["group"]) == {"A", "B"}
+
+
+def test_operations_add_up(tmp_path):
+    write_lines(tmp_path / "labels", ["A", "B"] * 10)
+    score = btr.evaluate(
+        EXAMPLES / "base.txt",
+        metric="errant",
+        gold=GOLD,
+        groups=tmp_path / "labels",
+        by=["operation", "type", "group"],
+        resamples=0,
+    )
+    by = score.extra["by"]
+    for kind in ("operation", "type"):
+        sums = {name: sum(row["counts"][name] for row in by[kind].values()) for name in score.counts}
+        assert sums == score.counts
+    for group in by["group"].values():
+        assert sum(row["counts"]["gold"] for row in group["operation"].values()) == group["counts"]["gold"]
+    assert set(by["operation"]) == {"Missing", "Replacement", "Unnecessary"}
+
+
+def test_confidence_is_in_percent_and_optional():
+    score = btr.evaluate(EXAMPLES / "base.txt", gold=GOLD)
+    low, high = score.extra["confidence"]["f0.5"]
+    assert low < score.value < high <= 100
+    assert "confidence" not in btr.evaluate(EXAMPLES / "base.txt", gold=GOLD, resamples=0).extra
+
+
+def test_compare():
+    result = btr.compare(EXAMPLES / "base.txt", EXAMPLES / "second.txt", gold=GOLD)
+    a, b = (btr.evaluate(EXAMPLES / name, gold=GOLD) for name in ("base.txt", "second.txt"))
+    assert result["a"]["scores"] == a.scores
+    assert result["difference"]["f0.5"] == pytest.approx(b.value - a.value)
+    low, high = result["significance"]["bootstrap"]["f0.5"]["interval"]
+    assert low < result["difference"]["f0.5"] < high
+    same = btr.compare(EXAMPLES / "base.txt", EXAMPLES / "base.txt", resamples=50, **GLEU)
+    assert same["difference"]["gleu"] == 0
+    assert same["sentences"] == {"changed": 0, "better": 0, "worse": 0, "all": 20}
+
+
+def files(tmp_path):
+    write_lines(tmp_path / "short.txt", ["one"])
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "binary").write_bytes(b"\x89PNG\0\0")
+    rows = list(read_candidates(EXAMPLES / "candidates.jsonl"))
+    write_candidates(tmp_path / "few.jsonl", rows)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "options", "message"),
+    [
+        ("short.txt", {"gold": GOLD}, "has 20 sentences but .*short.txt has 1"),
+        ("empty.txt", {"gold": GOLD}, "empty.txt: is empty"),
+        ("binary", {"gold": GOLD}, "NUL byte"),
+        ("none.txt", {"gold": GOLD}, "no such file"),
+        ("few.jsonl", {"gold": GOLD, "rank": 4}, "line 1: there is no candidate of rank 4; the ranks are 1 to 3"),
+        ("few.jsonl", {"gold": GOLD, "by": ["type"]}, "--by type needs --metric errant"),
+        ("few.jsonl", {"gold": GOLD, "by": ["group"]}, "--by group needs groups"),
+        ("few.jsonl", {"gold": GOLD, "by": ["colour"]}, "--by must be one of group, operation, type, not 'colour'"),
+        ("few.jsonl", {"gold": GOLD, "metric": "bleu"}, "metric must be one of m2, errant, gleu, not 'bleu'"),
+        ("few.jsonl", {"gold": GOLD, "beta": 0}, "beta must be larger than 0"),
+        ("few.jsonl", {"gold": ["-"]}, "must be files"),
+        ("few.jsonl", {}, "m2 needs --gold"),
+        ("few.jsonl", {"metric": "gleu"}, "GLEU needs --source"),
+        ("few.jsonl", {"metric": "errant", "gold": GOLD, "mode": "x"}, "mode must be one of correction"),
+    ],
+)
+def test_bad_input(tmp_path, hypotheses, options, message):
+    with pytest.raises(InputError, match=message):
+        btr.evaluate(files(tmp_path) / hypotheses, **options)

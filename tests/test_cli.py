@@ -1,0 +1,149 @@
+"""The command line as a user types it."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EVALUATE = ["evaluate", "examples/base.txt", "--gold", "examples/gold.m2"]
+
+
+def btr(*arguments, **options):
+    command = [sys.executable, "-m", "btr.cli", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, **options)
+
+
+def test_json_is_one_object_and_nothing_else():
+    done = btr(*EVALUATE, "--json")
+    result = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(result) == ["metric", "scores", "counts", "confidence", "signature"]
+    assert list(result["scores"]) == ["precision", "recall", "f0.5"]
+    assert result["scores"]["precision"] == 100 * result["counts"]["correct"] / result["counts"]["proposed"]
+
+
+def test_table_fits_eighty_columns():
+    done = btr(*EVALUATE, "--metric", "errant", "--by", "operation", env={**os.environ, "COLUMNS": "80"})
+    assert "Replacement" in done.stdout
+    *table, signature = done.stdout.splitlines()
+    assert max(map(len, table)) <= 80
+    assert signature.startswith("errant|gold:gold.m2#")
+
+
+def test_standard_input():
+    text = (ROOT / "examples" / "base.txt").read_text()
+    piped = btr("evaluate", "-", "--gold", "examples/gold.m2", "--json", input=text)
+    assert json.loads(piped.stdout) == json.loads(btr(*EVALUATE, "--json").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluate"], "Missing argument"),
+        ([*EVALUATE, "--nope"], "No such option: --nope"),
+        ([*EVALUATE, "--rank", "0"], "Invalid value for '--rank'"),
+        (["evaluate", "nothing.txt", "--gold", "examples/gold.m2"], "nothing.txt: no such file"),
+        (["evaluate", "examples/base.txt", "--gold", "examples/base.txt"], "line 1: expected 'S …', 'A …'"),
+        (["evaluate", "examples", "--gold", "examples/gold.m2"], "examples: is a folder"),
+        (["clean", "examples/gold.m2", "-o", "no/where.m2"], "no/where.m2: cannot be written"),
+        (["unknown"], "No such command 'unknown'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):
+    done = btr(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("btr: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_has_examples():
+    assert "Commands:" in btr().stdout
+    for verb in ("evaluate", "compare", "clean"):
+        assert f"  btr {verb} " in btr(verb, "--help").stdout
+
+
+def test_version():
+    import btr as package
+
+    assert btr("--version").stdout == f"btr {package.__version__}\n"
+
+
+def test_clean(tmp_path):
+    (tmp_path / "in.m2").write_text("S A well-known fact.It is .\n")
+    done = btr("clean", tmp_path / "in.m2", "-o", tmp_path / "out.m2.gz")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "2 sentences written" in done.stderr
+    assert btr("clean", tmp_path / "in.m2", "-o", "-").stdout == "S A well - known fact .\n\nS It is .\n\n"
+
+
+def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path):
+    """A corpus that takes a while, interrupted: one sentence, exit code 130, no output, no process left over."""
+    sentence = "S " + " ".join(f"w{k}" for k in range(150)) + "\n\n"
+    (tmp_path / "gold.m2").write_text(sentence * 400)
+    (tmp_path / "out.txt").write_text((" ".join(f"v{k}" for k in range(180)) + "\n") * 399 + "x\n")
+    command = [sys.executable, "-m", "btr.cli", "evaluate", tmp_path / "out.txt", "--gold", tmp_path / "gold.m2"]
+    process = subprocess.Popen(
+        [*command, "--processes", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(3)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, "", "btr: interrupted; nothing was written.\n")
+
+
+def test_output_into_a_closed_pipe():
+    done = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m btr.cli clean examples/gold.m2 -o - | head -1",
+        cwd=ROOT, shell=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.startswith("S ")
+    assert "Traceback" not in done.stderr
+
+
+def test_evaluation_needs_no_torch():
+    """The light part runs where torch and transformers can't be imported."""
+    code = (
+        "import sys; sys.modules.update(torch=None, transformers=None); "
+        "from btr.cli import main; sys.argv = ['btr', *sys.argv[1:]]; main()"
+    )
+    for metric in ("m2", "errant"):
+        command = [sys.executable, "-c", code, *EVALUATE, "--metric", metric, "--json"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+        assert json.loads(done.stdout)["metric"] == metric
+
+
+def commands(path):
+    """The `btr` commands in a page's shell blocks, each on one line."""
+    blocks = re.findall(r"```(?:sh|bash)\n(.*?)```", path.read_text(), re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [line for line in lines if re.match(r"(\.venv/bin/)?btr ", line)]
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize(
+    ("page", "command"), [(page, command) for page in PAGES for command in commands(page)], ids=lambda v: str(v)[-60:]
+)
+def test_commands_in_the_docs_run(page, command, tmp_path, monkeypatch):
+    """Every `btr` command shown to users runs as shown, on the files of this repository or of BTR_DATA."""
+    if "$BTR_DATA" in command and not os.environ.get("BTR_DATA"):
+        pytest.skip("needs corpora: set BTR_DATA")
+    command = re.sub(r"^(\.venv/bin/)?btr", f"{shlex.quote(sys.executable)} -m btr.cli", command)
+    command = re.sub(r"-o (\S+)", lambda match: f"-o {tmp_path / Path(match[1]).name}", command)
+    done = subprocess.run(command, cwd=ROOT, shell=True, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
