@@ -51,8 +51,8 @@ def spent(source: Sequence[str], hypothesis: Sequence[str], gold: Sequence[Edit]
 def hard(report: Report) -> None:
     """Hypotheses that the official scorer does not finish."""
     source = [f"w{k}" for k in range(150)]
-    gold = [Edit(k, k + k % 3, "X", ("w1 w2",)) for k in range(0, 148, 3)]
-    report.say("a 200-token hypothesis against a 150-token source with 50 gold edits:")
+    gold = [Edit(k, k + k % 4, "X", ("w1 w2",)) for k in range(0, 147, 3)]
+    report.say("a 200-token hypothesis against a 150-token source with 49 gold edits:")
     for name, hypothesis in {
         "repeated 4-grams": ["w1", "w2", "w3", "w4"] * 50,
         "ends in repeated 4-grams": source[:100] + ["w96", "w97", "w98", "w99"] * 25,
@@ -69,9 +69,10 @@ def growth(report: Report) -> None:
     natural: list[float] = []
     strange: list[float] = []
     for length in (100, 200, 400):
-        source = [generator.choice(words) for _ in range(length)]
-        natural.append(spent(source, [word if generator.random() > 0.1 else "x" for word in source]))
-        strange.append(spent(source, [f"v{k}" for k in range(length)]))
+        sources = [[generator.choice(words) for _ in range(length)] for _ in range(10)]
+        changed = [[word if generator.random() > 0.1 else "x" for word in source] for source in sources]
+        natural.append(sum(map(spent, sources, changed)) / len(sources))
+        strange.append(spent(sources[0], [f"v{k}" for k in range(length)]))
         report.say(f"{length} tokens: every tenth changed {natural[-1]:.4f} s, nothing in common {strange[-1]:.3f} s")
     report.ratio("growth_natural_200_to_400", natural[2] / natural[1])
     report.ratio("growth_worst_200_to_400", strange[2] / strange[1])

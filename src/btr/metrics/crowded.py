@@ -32,8 +32,9 @@ def _gold_arcs(lattice: Lattice, hypothesis: Sequence[str], edits: Sequence[Edit
                 if _is_arc(lattice, span):
                     arcs.add(span)
     for row, gold in insertions.items():
-        matched, _ = match_insertions(list(_runs(lattice.insert[row])), hypothesis, gold)
-        arcs.update(Span(row, left, row, right) for left, right in matched)
+        if any(_has_insertion(lattice.insert[row], hypothesis, edit) for edit in gold):
+            matched, _ = match_insertions(list(_runs(lattice.insert[row])), hypothesis, gold)
+            arcs.update(Span(row, left, row, right) for left, right in matched)
     return arcs
 
 
@@ -72,6 +73,18 @@ def _is_arc(lattice: Lattice, span: Span) -> bool:
                 ways[i, j] = best
     length, unchanged = ways.get((span.end, span.right), (0, 0))
     return length > unchanged or (length, unchanged) == (1, 1)
+
+
+def _has_insertion(insert: int, hypothesis: Sequence[str], edit: Edit) -> bool:
+    """Whether any of the row's insertions, single or merged, is one that the edit accepts."""
+    for correction in edit.corrections:
+        words = correction.split(" ")
+        run = (1 << len(words)) - 1
+        for left in bits(insert >> 1):
+            right = left + len(words)
+            if insert >> (left + 1) & run == run and list(hypothesis[left:right]) == words:
+                return True
+    return False
 
 
 def _runs(insert: int) -> Iterator[tuple[int, int]]:

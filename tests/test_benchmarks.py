@@ -1,0 +1,25 @@
+"""Benchmarks run, and print one JSON object of named ratios. Times are never asserted."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "ratios"),
+    [
+        ("m2", {"official_cpu_over_ours", "growth_natural_200_to_400", "growth_worst_200_to_400"}),
+        ("gleu", {"pass_per_draw_over_ours"}),
+    ],
+)
+def test_ratios(data, name, ratios):
+    command = [sys.executable, f"benchmarks/{name}.py", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    printed = json.loads(done.stdout)
+    assert set(printed) == ratios
+    assert all(isinstance(value, float) and value > 0 for value in printed.values())
