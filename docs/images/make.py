@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:
-    console = Console(record=True, width=66, file=io.StringIO(), force_terminal=True)
+    console = Console(record=True, width=74, file=io.StringIO(), force_terminal=True)
     console.print("[bold]$ btr evaluate examples/base.txt --metric m2 --gold examples/gold.m2[/]", soft_wrap=True)
     score = btr.evaluate(ROOT / "examples/base.txt", metric="m2", gold=[ROOT / "examples/gold.m2"])
     print_score(score.to_dict(), console)

@@ -26,6 +26,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+INTERRUPTED = 128 + signal.SIGINT
+
 Metric = Annotated[str, typer.Option(help="m2, errant or gleu.")]
 Gold = Annotated[list[Path] | None, typer.Option(help="Gold M2 file; several are one corpus, each a group.")]
 Source = Annotated[Path | None, typer.Option(help="Sources, one a line (for gleu).")]
@@ -167,14 +169,15 @@ def show(result: Mapping[str, Any], as_json: bool, table: Callable[[Mapping[str,
 def main() -> None:
     """Run a verb, and turn what went wrong into one sentence and an exit code."""
     try:
-        app(standalone_mode=False)
+        if app(standalone_mode=False) == INTERRUPTED:
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except InputError as error:
         fail(str(error), 2)
     except TyperException as error:
         fail(f"{error.format_message().rstrip('.')}; see 'btr --help'.", 2)
-    except (KeyboardInterrupt, typer.Abort):
-        fail("interrupted; nothing was written.", 128 + signal.SIGINT)
+    except KeyboardInterrupt:
+        fail("interrupted; nothing was written.", INTERRUPTED)
     except BrokenPipeError:  # the reader of our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

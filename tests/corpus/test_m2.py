@@ -104,7 +104,8 @@ def sentences(draw):
             start = draw(st.integers(0, len(tokens)))
             end = draw(st.integers(start, len(tokens)))
             corrections = tuple(draw(st.lists(texts, min_size=1, max_size=3)))
-            edits.append(Edit(start, end, draw(words), corrections, draw(words), draw(words)))
+            kind = draw(words.filter(lambda word: word != "noop"))
+            edits.append(Edit(start, end, kind, corrections, draw(words), draw(words)))
         annotations[annotator] = tuple(edits)
     return Sentence(" ".join(tokens), annotations)
 
