@@ -8,7 +8,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 .PHONY: help demo test bench clean
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@awk -F ':.*## ' '/^[a-z]+:.*##/ { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed  ## install, and show what btr can do on a small sample
 	@BTR=$(BIN)/btr examples/demo.sh
@@ -22,6 +22,7 @@ test: $(VENV)/.tested  ## install, check style and types, run all tests
 bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive way
 	$(BIN)/python benchmarks/m2.py
 	$(BIN)/python benchmarks/gleu.py
+	$(BIN)/python benchmarks/pll.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -29,12 +30,12 @@ clean:  ## remove the virtual environment and caches
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "btr needs Python 3.11 or newer; name one with 'make PYTHON=/path/to/python3.12'." >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable .
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(PIP) install --constraint constraints.txt --editable '.[test]'
+	$(PIP) install --constraint constraints.txt --editable '.[models,test]'
 	@touch $@

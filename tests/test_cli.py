@@ -38,6 +38,55 @@ def test_table_fits_eighty_columns():
     assert signature.startswith("errant|gold:gold.m2#")
 
 
+def test_groups_and_operations_are_legible(tmp_path):
+    """The paper's Table 22: no label is lost and no number is cut at 80 columns."""
+    (tmp_path / "labels").write_text("A\nB\n" * 10)
+    options = ["--metric", "errant", "--by", "operation", "--by", "group", "--groups", tmp_path / "labels"]
+    done = btr(*EVALUATE, *options, env={**os.environ, "COLUMNS": "80"})
+    assert "…" not in done.stdout
+    grid = done.stdout[done.stdout.index("F0.5 by operation") :].splitlines()
+    assert grid[0].split()[-2:] == ["A", "B"]
+    assert {line.split()[0] for line in grid[2:6]} == {"Replacement", "Unnecessary", "Missing", "all"}
+
+
+def test_labels_are_no_markup(tmp_path):
+    (tmp_path / "labels").write_text("[/A]\n" * 20)
+    done = btr(*EVALUATE, "--by", "group", "--groups", tmp_path / "labels")
+    assert "[/A]" in done.stdout
+
+
+def test_output_is_utf8_everywhere(tmp_path):
+    (tmp_path / "in.m2").write_text("S café 猫\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "btr.cli", "clean", tmp_path / "in.m2", "-o", "-"],
+        capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, cwd=ROOT,
+    )  # fmt: skip
+    assert done.stdout.decode() == "S café 猫\n\n"
+
+
+def test_gzip_changes_nothing(tmp_path):
+    import gzip
+
+    for name in ("base.txt", "gold.m2"):
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress((ROOT / "examples" / name).read_bytes()))
+    packed = json.loads(btr("evaluate", tmp_path / "base.txt.gz", "--gold", tmp_path / "gold.m2.gz", "--json").stdout)
+    plain = json.loads(btr(*EVALUATE, "--json").stdout)
+    assert packed["scores"] == plain["scores"]
+    assert packed["signature"].replace(".gz", "") == plain["signature"]
+
+
+def test_standard_input_is_read_once():
+    text = (ROOT / "examples" / "base.txt").read_text()
+    done = btr("compare", "-", "-", "--gold", "examples/gold.m2", input=text)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "standard input (-) can be read once only" in done.stderr
+
+
+def test_compare_json():
+    done = btr("compare", "examples/base.txt", "examples/second.txt", "--gold", "examples/gold.m2", "--json")
+    assert list(json.loads(done.stdout)) == ["metric", "a", "b", "difference", "sentences", "significance", "signature"]
+
+
 def test_standard_input():
     text = (ROOT / "examples" / "base.txt").read_text()
     piped = btr("evaluate", "-", "--gold", "examples/gold.m2", "--json", input=text)
@@ -68,7 +117,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):
 
 def test_help_has_examples():
     assert "Commands:" in btr().stdout
-    for verb in ("evaluate", "compare", "clean"):
+    for verb in ("evaluate", "compare", "score", "rerank", "clean"):
         assert f"  btr {verb} " in btr(verb, "--help").stdout
 
 

@@ -4,8 +4,8 @@ Results go to standard output (a table, or one JSON object with --json), everyth
 ends with one sentence and exit code 2.
 """
 
+import io
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 from btr import __version__
-from btr.errors import InputError
+from btr.errors import InputError, Interrupted
 
 app = typer.Typer(
     add_completion=False,
@@ -37,6 +37,7 @@ Mode = Annotated[str, typer.Option(help="For errant: correction, detection or to
 Beta = Annotated[float, typer.Option(help="Weight of recall in F.")]
 Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for intervals; 0 for none.")]
 Processes = Annotated[int | None, typer.Option(min=1, help="Processes to count with; all cores by default.")]
+Average = Annotated[str, typer.Option(help="Space in which models of a kind are averaged: log, probability or f.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -87,7 +88,7 @@ def evaluate(
         metric=metric,
         gold=gold or (),
         source=source,
-        references=reference or (),
+        reference=reference or (),
         rank=rank,
         oracle=oracle,
         by=by or (),
@@ -130,7 +131,7 @@ def compare(
         metric=metric,
         gold=gold or (),
         source=source,
-        references=reference or (),
+        reference=reference or (),
         rank=rank,
         mode=mode,
         beta=beta,
@@ -138,6 +139,84 @@ def compare(
         processes=processes,
     )
     show(result, as_json, print_comparison)
+
+
+@app.command()
+def score(
+    candidates: Annotated[str, typer.Argument(metavar="CANDIDATES", help="Candidates, JSON lines; - is stdin.")],
+    reranker: Annotated[
+        list[str], typer.Option(help="btr:MODEL, l2r:, r2l:, roberta:, bert:, or base, mbr, vote; repeatable.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="SCORES", help="Where to; - is stdout.")],
+    average: Average = "log",
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 …; a GPU if there is one.")] = None,
+    int8: Annotated[bool, typer.Option("--int8", help="Linear layers in int8: faster on a CPU, not exact.")] = False,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens in a batch: more is faster, and takes memory.")] = 4096,
+) -> None:
+    """Score candidates with any rerankers.
+
+    A model is a folder, a shipped model's name or a hub id. Several models of one kind are averaged (seeds), different
+    kinds are added (R2L and L2R). After an interruption the same command goes on where it was.
+
+    \b
+    btr score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
+    btr score candidates.jsonl --reranker r2l:MODEL --reranker l2r:BASE -o scores.jsonl
+    btr score candidates.jsonl --reranker mbr -o scores.jsonl
+    accelerate launch --num_processes 4 -m btr.cli score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
+    """
+    import btr
+
+    signature = btr.score(
+        candidates, reranker, output, average=average, dtype=dtype, device=device, int8=int8, budget=budget
+    )
+    print(signature, file=sys.stderr)
+
+
+@app.command()
+def rerank(
+    scores: Annotated[list[str], typer.Argument(metavar="SCORES", help="Scores files; several are an ensemble.")],
+    output: Annotated[str | None, typer.Option("--output", "-o", metavar="OUT", help="The chosen candidates.")] = None,
+    threshold: Annotated[float, typer.Option(help="How much f must rise above the base model's choice.")] = 0.0,
+    top: Annotated[int | None, typer.Option(min=1, help="How many candidates take part; all by default.")] = None,
+    average: Average = "log",
+    at_least: Annotated[bool, typer.Option("--at-least", help="Accept at the threshold, not only above it.")] = False,
+    drop_runaways: Annotated[
+        bool, typer.Option("--drop-runaways", help="Leave out candidates of over twice the source's words plus ten.")
+    ] = False,
+    metric: Metric = "m2",
+    gold: Gold = None,
+    source: Source = None,
+    reference: Reference = None,
+    as_json: Json = False,
+) -> None:
+    """Choose candidates by their scores.
+
+    Prints how many suggestions were accepted, rejected, or equal to the base model's choice; with gold, how good both
+    are in each case.
+
+    \b
+    btr rerank scores.jsonl --threshold 0.4 --top 5 -o out.txt
+    btr rerank seed1.jsonl seed2.jsonl --threshold 0.4 -o out.txt --gold test.m2
+    btr rerank scores.jsonl --json
+    """
+    import btr
+    from btr.tables import print_reranked
+
+    result = btr.rerank(
+        scores,
+        output,
+        threshold=threshold,
+        top=top,
+        average=average,
+        at_least=at_least,
+        drop_runaways=drop_runaways,
+        metric=metric,
+        gold=gold or (),
+        source=source,
+        reference=reference or (),
+    )
+    show(result, as_json, print_reranked)
 
 
 @app.command()
@@ -161,26 +240,27 @@ def clean(
 def show(result: Mapping[str, Any], as_json: bool, table: Callable[[Mapping[str, Any], Console], None]) -> None:
     """Print a result: one JSON object for programs, or a table for people."""
     if as_json:
-        print(json.dumps(result, ensure_ascii=False))
+        print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:
         table(result, Console())
 
 
 def main() -> None:
     """Run a verb, and turn what went wrong into one sentence and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     try:
         if app(standalone_mode=False) == INTERRUPTED:
             raise KeyboardInterrupt
-        sys.stdout.flush()
     except InputError as error:
         fail(str(error), 2)
     except TyperException as error:
         fail(f"{error.format_message().rstrip('.')}; see 'btr --help'.", 2)
+    except Interrupted as interruption:
+        fail(str(interruption), INTERRUPTED)
     except KeyboardInterrupt:
         fail("interrupted; nothing was written.", INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
 
 
 def fail(message: str, code: int) -> None:

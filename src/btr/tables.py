@@ -5,6 +5,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -24,6 +25,8 @@ def print_score(score: Mapping[str, Any], console: Console) -> None:
             f"Oracle: {shares['gold_percent']:.2f} % of sentences have the gold among their candidates; "
             f"{shares['unique_percent']:.2f} % of candidates are unique."
         )
+    if "rank" in score:
+        console.print(f"Candidates of rank {score['rank']}.")
     for kind, rows in score.get("by", {}).items():
         print_breakdown(kind, rows, console)
     if score.get("std_over_draws"):
@@ -33,16 +36,22 @@ def print_score(score: Mapping[str, Any], console: Console) -> None:
 
 
 def print_breakdown(kind: str, rows: Mapping[str, Any], console: Console) -> None:
-    """Scores by group, operation or type; a group also shows its score for each operation."""
+    """Scores by group, operation or type; within groups, a table each of F by operation and by type."""
     first = next(iter(rows.values()))
-    operations = list(dict.fromkeys(name for row in rows.values() for name in row.get("operation", {})))
     names = list(first["scores"])
-    table = make_table(kind, [*(name_column(name) for name in names), *operations, *first["counts"]])
+    table = make_table(kind, [*(name_column(name) for name in names), *first["counts"]])
     for label, row in rows.items():
-        cells = [f"{row['scores'][name]:.2f}" for name in names]
-        cells += [_last(row["operation"].get(operation)) for operation in operations]
-        table.add_row(label, *cells, *(f"{count:,}" for count in row["counts"].values()))
+        cells = _cells((row["scores"][name] for name in names), ".2f")
+        table.add_row(escape(label), *cells, *(f"{count:,}" for count in row["counts"].values()))
     console.print(table)
+    for inner in ("operation", "type"):
+        if kind == "group" and inner in first:
+            labels = list(dict.fromkeys(label for row in rows.values() for label in row[inner]))
+            grid = make_table(f"{name_column(names[-1])} by {inner}", [escape(group) for group in rows])
+            for label in labels:
+                grid.add_row(label, *(_last(row[inner].get(label)) for row in rows.values()))
+            grid.add_row("all", *(_last(row) for row in rows.values()))
+            console.print(grid)
 
 
 def _last(row: Mapping[str, Any] | None) -> str:
@@ -54,7 +63,7 @@ def print_comparison(result: Mapping[str, Any], console: Console) -> None:
     names = list(result["difference"])
     table = make_table(result["metric"].upper(), [name_column(name) for name in names])
     for side in ("a", "b"):
-        table.add_row(f"{side.upper()} {result[side]['file']}", *_cells(result[side]["scores"].values(), ".2f"))
+        table.add_row(f"{side.upper()} {escape(result[side]['file'])}", *_cells(result[side]["scores"].values(), ".2f"))
     table.add_row("B - A", *_cells(result["difference"].values(), "+.2f"), style="bold")
     tests = result["significance"]
     intervals = (tests["bootstrap"][name]["interval"] for name in names)
@@ -69,6 +78,30 @@ def print_comparison(result: Mapping[str, Any], console: Console) -> None:
         f"{sentences['changed']:,} of {sentences['all']:,} sentences differ: {sentences['better']:,} better and "
         f"{sentences['worse']:,} worse in B."
     )
+    print_signature(result["signature"], console)
+
+
+def print_reranked(result: Mapping[str, Any], console: Console) -> None:
+    """How many suggestions were accepted, rejected and equal; with gold, the scores in each case (Table 6)."""
+    shares = result["shares"]
+    table = make_table(f"{result['sentences']:,} sentences", list(shares))
+    table.add_row("share (%)", *_cells(shares.values(), ".2f"))
+    if evaluation := result.get("evaluation"):
+        cases = [evaluation["verdicts"].get(verdict) for verdict in shares]
+        for label, key, form in (
+            ("base", "base", ".2f"),
+            ("suggested", "suggested", ".2f"),
+            ("p, bootstrap", "p_bootstrap", ".4f"),
+            ("p, t-test of sentences", "p_t_test", ".4f"),
+        ):
+            table.add_row(label, *(format(case[key], form) if case else "–" for case in cases))
+    console.print(table)
+    if evaluation:
+        totals = make_table("all", [name_column(name) for name in evaluation["base"]])
+        for label in ("base", "reranked"):
+            totals.add_row(label, *_cells(evaluation[label].values(), ".2f"))
+        console.print(totals)
+        print_signature(evaluation["signature"], console)
     print_signature(result["signature"], console)
 
 
@@ -88,7 +121,7 @@ def make_table(head: str, columns: Sequence[str]) -> Table:
 
 def name_column(name: str) -> str:
     """How a score is called in tables."""
-    return name.upper() if name[:1] in "fg" and name != "gold" else name
+    return name if name in ("precision", "recall") else name.upper()
 
 
 def _cells(values: Iterable[float], form: str) -> list[str]:

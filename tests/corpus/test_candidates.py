@@ -102,6 +102,9 @@ def test_broken_scores(tmp_path):
     write_lines(tmp_path / "s", [head, '{"source": "a", "candidates": ["b"], "means": [1, 2], "lengths": [1]}'])
     with pytest.raises(InputError, match='line 2: "means" must be a list of 1 numbers'):
         list(read_scores(tmp_path / "s")[1])
+    write_lines(tmp_path / "s", [head, '{"source": "a", "candidates": ["b"], "means": ["q"], "lengths": [1]}'])
+    with pytest.raises(InputError, match='line 2: "means" must be a list of 1 numbers'):
+        list(read_scores(tmp_path / "s")[1])
     write_lines(tmp_path / "s", ['{"source": "a", "candidates": ["b"]}'])
     with pytest.raises(InputError, match="line 1: expected a header"):
         read_scores(tmp_path / "s")

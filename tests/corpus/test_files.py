@@ -1,5 +1,6 @@
 import gzip
 import io
+import os
 import stat
 import sys
 
@@ -39,14 +40,19 @@ def test_standard_input(monkeypatch):
     [
         (b"good\nbad \xff byte\n", "line 2: byte 0xff is not UTF-8"),
         (b"\x7fELF\0\0", "line 1: has a NUL byte"),
-        (gzip.compress(b"a\n" * 9999, mtime=0)[:-40], "broken gzip file"),
+        (gzip.compress(b"a\n" * 9999, mtime=0)[:-40], "is a broken gzip file"),
+        (gzip.compress(b"a\n" * 9999, mtime=0)[:20] + b"x" * 20, "is a broken gzip file"),
     ],
 )
 def test_what_is_no_text(tmp_path, raw, message):
     path = tmp_path / "file"
     path.write_bytes(raw)
-    with pytest.raises(InputError, match=message):
-        list(read_lines(path))
+    for read in (
+        lambda: list(read_lines(path)),
+        lambda: file_hash(path) if "gzip" in message else list(read_lines(path)),
+    ):
+        with pytest.raises(InputError, match=message):
+            read()
 
 
 def test_paths(tmp_path):
@@ -75,6 +81,16 @@ def test_written_whole_or_not_at_all(tmp_path):
         write_lines(path, interrupted())
     assert path.read_text() == "old\n"
     assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_links_and_devices_stay_what_they_are(tmp_path):
+    write_lines(tmp_path / "real.txt", ["old"])
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    write_lines(tmp_path / "link.txt", ["new"])
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new\n"
+    write_lines("/dev/null", ["nothing"])
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 def test_gzip_is_written_by_name(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btr.corpus.m2 import Edit, Sentence, parallel, read_m2, write_m2
+from btr.corpus.m2 import Edit, Sentence, read_m2, to_parallel, write_m2
 from btr.errors import InputError
 
 CONLL = """S The cat sit at mat .
@@ -34,7 +34,7 @@ def test_both_dialects(write):
     assert [edit.corrections for edit in first.edits(0)] == [("sits",), ("on", "upon"), ("the",)]
     assert first.edits(1) == (Edit(0, 1, "ArtOrDet", ("",)),)
     assert second == Sentence("Fine .", {0: ()})
-    assert list(parallel([first, second])) == [
+    assert list(to_parallel([first, second])) == [
         ("The cat sit at mat .", "The cat sits on the mat ."),
         ("Fine .", "Fine ."),
     ]
@@ -75,12 +75,20 @@ def test_corrected(edits, corrected):
         ("A 0|||X|||y|||REQUIRED|||-NONE-|||0", "line 2: offsets and annotator"),
         ("A 2 1|||X|||y|||REQUIRED|||-NONE-|||0", "line 2: the edit ends \\(1\\) before it starts \\(2\\)"),
         ("A 1 3|||X|||y|||REQUIRED|||-NONE-|||0", "line 2: the edit reaches token 3, but the sentence has only 2"),
+        ("A 0 1|||X|||||||REQUIRED|||-NONE-|||0", "line 2: a '|' next to the separator"),
         ("B what", "line 2: expected 'S …', 'A …' or an empty line"),
     ],
 )
 def test_broken_lines(write, line, message):
     with pytest.raises(InputError, match=message):
         list(read_m2(write(f"S a b\n{line}\n")))
+
+
+@pytest.mark.parametrize("correction", ["|", "a || b", "-NONE-"])
+def test_what_m2_cannot_say_is_refused(tmp_path, correction):
+    with pytest.raises(InputError, match="can't be written in M2"):
+        write_m2(tmp_path / "out.m2", [Sentence("a", {0: (Edit(0, 1, "X", (correction,)),)})])
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_m2_at_all(write):

@@ -6,6 +6,7 @@ import pytest
 from errant.commands import compare_m2
 
 from btr.corpus import Edit, Sentence, read_m2, write_m2
+from btr.errors import InputError
 from btr.metrics.errant import Errant, extract_edits, round_decimals, typed
 
 SOURCES = [
@@ -132,6 +133,43 @@ def test_processes_do_not_matter(sentences):
 
 def test_empty_sentences():
     assert Errant([Sentence("", {}), Sentence("a b", {})]).score(["", ""]).counts["proposed"] == 1
+
+
+def test_a_page_in_one_line_is_refused():
+    long = " ".join(["word"] * 10_000)
+    assert extract_edits(long, long) == []
+    with pytest.raises(InputError, match=r"10,000 words against 10,001 is too long for ERRANT"):
+        extract_edits(long, long + " more")
+
+
+def test_ties_between_annotators():
+    """F is compared to four digits; of equals, more correct, then fewer wrong, then fewer missed edits win."""
+    import numpy as np
+
+    metric = Errant([])
+    before = np.array([[[5000, 6000, 6001]], [[0, 0, 0]]])
+    rows = lambda *own: np.concatenate([np.repeat(before, len(own), 1), [own, own]])[[0, 2]]  # noqa: E731
+
+    def chosen(*own):
+        return metric.choose(rows(*own), np.array([[0, 1]]))[1][0, 1]
+
+    assert chosen((1, 1, 1), (2, 2, 2)) == 1  # the second's F is higher by less than 0.00005, and it is right twice
+    assert chosen((1, 2, 2), (1, 1, 2)) == 1
+    assert chosen((0, 0, 1), (0, 0, 1)) == 0
+
+
+def test_edits_are_errants_own():
+    """What errant_parallel would write for the sentences."""
+    from btr.metrics.errant import load_annotator
+
+    annotator = load_annotator()
+    for source, text in zip(SOURCES, HYPOTHESES, strict=True):
+        expected = [e.to_m2() for e in annotator.annotate(annotator.parse(source), annotator.parse(text))]
+        ours = [
+            f"A {e.start} {e.end}|||{e.type}|||{e.corrections[0]}|||REQUIRED|||-NONE-|||0"
+            for e in extract_edits(source, text)
+        ]
+        assert ours == expected
 
 
 def test_rounding_is_pythons():

@@ -1,5 +1,6 @@
 """The verbs as Python functions, on the sample that the demo shows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from btr.errors import InputError
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOLD = [EXAMPLES / "gold.m2"]
 REFERENCES = [EXAMPLES / "reference0.txt", EXAMPLES / "reference1.txt"]
-GLEU = {"metric": "gleu", "source": EXAMPLES / "source.txt", "references": REFERENCES}
+GLEU = {"metric": "gleu", "source": EXAMPLES / "source.txt", "reference": REFERENCES}
 
 
 def test_text_rank_and_rank_files_agree():
@@ -20,7 +21,8 @@ def test_text_rank_and_rank_files_agree():
     ranked = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD, rank=1)
     files = btr.evaluate([EXAMPLES / "base.txt", EXAMPLES / "second.txt"], gold=GOLD, rank=2)
     assert text.scores == ranked.scores
-    assert ranked.signature == text.signature + "|rank:1"
+    assert ranked.signature == text.signature
+    assert ranked.extra["rank"] == 1
     assert files.scores == btr.evaluate(EXAMPLES / "second.txt", gold=GOLD).scores
 
 
@@ -36,11 +38,12 @@ def test_signature_names_what_matters(tmp_path):
 def test_oracle():
     base = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD)
     oracle = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD, oracle=True)
-    given = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD, references=REFERENCES, oracle=True)
+    given = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD, reference=REFERENCES, oracle=True)
     assert base.value < oracle.value < 100
     assert oracle.scores == given.scores  # the references are what the annotators' edits make
     assert oracle.extra["candidates"]["gold_percent"] == 85
-    assert btr.evaluate(EXAMPLES / "candidates.jsonl", oracle=True, **GLEU).value > base.value - 100
+    gleu = [btr.evaluate(EXAMPLES / "candidates.jsonl", oracle=o, resamples=0, **GLEU).value for o in (False, True)]
+    assert gleu[0] < gleu[1] < 100
 
 
 def test_groups_by_file_and_by_label_agree(tmp_path):
@@ -100,17 +103,19 @@ def files(tmp_path):
     (tmp_path / "binary").write_bytes(b"\x89PNG\0\0")
     rows = list(read_candidates(EXAMPLES / "candidates.jsonl"))
     write_candidates(tmp_path / "few.jsonl", rows)
+    write_candidates(tmp_path / "other.jsonl", [*rows[:-1], replace(rows[-1], source="Something else .")])
+    write_lines(tmp_path / "uneven.jsonl", ['{"gec_outputs": [["a"]]}', '{"gec_outputs": [["a"], ["b"]]}'])
     return tmp_path
 
 
 @pytest.mark.parametrize(
     ("hypotheses", "options", "message"),
     [
-        ("short.txt", {"gold": GOLD}, "has 20 sentences but .*short.txt has 1"),
+        ("short.txt", {"gold": GOLD}, "short.txt has 1 sentences but .*gold.m2 has 20"),
         ("empty.txt", {"gold": GOLD}, "empty.txt: is empty"),
         ("binary", {"gold": GOLD}, "NUL byte"),
         ("none.txt", {"gold": GOLD}, "no such file"),
-        ("few.jsonl", {"gold": GOLD, "rank": 4}, "line 1: there is no candidate of rank 4; the ranks are 1 to 3"),
+        ("few.jsonl", {"gold": GOLD, "rank": 4}, "line 1: has no candidate of rank 4, but 3 in all"),
         ("few.jsonl", {"gold": GOLD, "by": ["type"]}, "--by type needs --metric errant"),
         ("few.jsonl", {"gold": GOLD, "by": ["group"]}, "--by group needs groups"),
         ("few.jsonl", {"gold": GOLD, "by": ["colour"]}, "--by must be one of group, operation, type, not 'colour'"),
@@ -118,10 +123,49 @@ def files(tmp_path):
         ("few.jsonl", {"gold": GOLD, "beta": 0}, "beta must be larger than 0"),
         ("few.jsonl", {"gold": ["-"]}, "must be files"),
         ("few.jsonl", {}, "m2 needs --gold"),
-        ("few.jsonl", {"metric": "gleu"}, "GLEU needs --source"),
+        ("few.jsonl", {"metric": "gleu"}, "gleu needs --source"),
+        ("few.jsonl", {"gold": GOLD, "oracle": True, "rank": 2}, "exclude each other"),
+        ("few.jsonl", {"gold": GOLD, "reference": REFERENCES}, "--reference is for gleu and for --oracle"),
+        ("other.jsonl", {"gold": GOLD}, "line 20: its source is not the one of .*gold.m2"),
+        ("few.jsonl", {**GLEU, "reference": "uneven.jsonl"}, "line 2: has 2 references, but line 1 has 1"),
         ("few.jsonl", {"metric": "errant", "gold": GOLD, "mode": "x"}, "mode must be one of correction"),
     ],
 )
 def test_bad_input(tmp_path, hypotheses, options, message):
+    folder = files(tmp_path)
+    if isinstance(options.get("reference"), str):
+        options = {**options, "reference": folder / options["reference"]}
     with pytest.raises(InputError, match=message):
-        btr.evaluate(files(tmp_path) / hypotheses, **options)
+        btr.evaluate(folder / hypotheses, **options)
+
+
+def test_types_of_another_corpus_are_refused(tmp_path):
+    (tmp_path / "conll.m2").write_text("S I has .\nA 1 2|||SVA|||have|||REQUIRED|||-NONE-|||0\n")
+    write_lines(tmp_path / "out.txt", ["I have ."])
+    with pytest.raises(InputError, match="--by type needs ERRANT's types"):
+        btr.evaluate(tmp_path / "out.txt", metric="errant", gold=tmp_path / "conll.m2", by="type")
+    score = btr.evaluate(tmp_path / "out.txt", metric="errant", gold=tmp_path / "conll.m2", by="operation")
+    assert score.extra["by"]["operation"]["Replacement"]["counts"]["correct"] == 1
+
+
+def test_several_files_need_a_rank():
+    with pytest.raises(InputError, match="say which with --rank"):
+        btr.evaluate([EXAMPLES / "base.txt", EXAMPLES / "second.txt"], gold=GOLD)
+
+
+def test_groups_of_files_with_one_name(tmp_path):
+    blocks = GOLD[0].read_text().split("\n\n")
+    for name, part in (("x", blocks[:8]), ("y", blocks[8:])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dev.m2").write_text("\n\n".join(part))
+    score = btr.evaluate(EXAMPLES / "base.txt", gold=[tmp_path / "x/dev.m2", tmp_path / "y/dev.m2"], by=["group"])
+    assert len(score.extra["by"]["group"]) == 2
+
+
+def test_json_with_spaces_is_json(tmp_path):
+    text = (EXAMPLES / "candidates.jsonl").read_text().replace('{"', '{ "')
+    (tmp_path / "spaced.jsonl").write_text(text)
+    assert (
+        btr.evaluate(tmp_path / "spaced.jsonl", gold=GOLD).scores
+        == btr.evaluate(EXAMPLES / "base.txt", gold=GOLD).scores
+    )

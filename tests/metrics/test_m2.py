@@ -81,6 +81,16 @@ def test_nothing_proposed_and_nothing_to_find():
     assert M2([gold([])]).score(["a b c"]).scores == {"precision": 100, "recall": 100, "f0.5": 100}
 
 
+def test_ties_between_annotators():
+    """Equal F: the more correct edits win; then the fewer edits on both sides; then the first annotator."""
+    metric = M2([gold([])])
+    chosen = lambda *rows: metric.choose(np.array([rows]), np.zeros((1, 1), dtype=int))[1][0, 0]  # noqa: E731
+    assert chosen((0, 1, 1), (0, 1, 1)) == 0
+    assert chosen((1, 1, 1), (2, 2, 2)) == 1  # F is 1 for both
+    assert chosen((0, 2, 3), (0, 2, 1)) == 1  # F is 0 for both
+    assert chosen((0, 2, 1), (0, 2, 3)) == 0
+
+
 def test_fold_of_many_is_the_fold_of_each():
     """A batch of resamples gives what each gives alone, annotators' running choice included."""
     generator = np.random.default_rng(0)

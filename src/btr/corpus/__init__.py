@@ -2,7 +2,7 @@
 
 from btr.corpus.candidates import Candidates, read_candidates, read_ranks, write_candidates
 from btr.corpus.files import read_lines, write_lines
-from btr.corpus.m2 import Edit, Sentence, parallel, read_m2, write_m2
+from btr.corpus.m2 import Edit, Sentence, read_m2, to_parallel, write_m2
 from btr.corpus.parallel import read_parallel, read_references, read_tsv
 from btr.corpus.scores import Header, Scored, read_scores, write_scores
 
@@ -12,7 +12,6 @@ __all__ = [
     "Header",
     "Scored",
     "Sentence",
-    "parallel",
     "read_candidates",
     "read_lines",
     "read_m2",
@@ -21,6 +20,7 @@ __all__ = [
     "read_references",
     "read_scores",
     "read_tsv",
+    "to_parallel",
     "write_candidates",
     "write_lines",
     "write_m2",

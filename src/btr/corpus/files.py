@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
@@ -25,7 +26,12 @@ GZIP_MAGIC = b"\x1f\x8b"
 def open_bytes(path: PathLike) -> BinaryIO:
     """Open for reading, unpacking gzip by its first two bytes rather than by the file's name."""
     try:
-        raw = sys.stdin.buffer if os.fspath(path) == "-" else open(path, "rb")  # noqa: SIM115
+        if os.fspath(path) == "-":
+            if sys.stdin.buffer.closed:
+                raise InputError("standard input (-) can be read once only; name a file for the others.")
+            raw = sys.stdin.buffer
+        else:
+            raw = open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; check the path.") from None
     except IsADirectoryError:
@@ -38,15 +44,25 @@ def open_bytes(path: PathLike) -> BinaryIO:
     return buffered
 
 
+@contextmanager
+def reading(path: PathLike) -> Iterator[BinaryIO]:
+    """Open for reading, and say it in one sentence if the file turns out to be broken."""
+    with open_bytes(path) as file:
+        try:
+            yield file
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise InputError(
+                f"{path}: is a broken gzip file ({str(error).rstrip('.')}); fetch or pack it again."
+            ) from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+
+
 def read_lines(path: PathLike) -> Iterator[str]:
     """Stream the lines of a text file without their ends; a missing last newline is no matter."""
-    with open_bytes(path) as file:
-        number = 0
-        try:
-            for number, raw in enumerate(file, 1):
-                yield _decode(raw, path, number)
-        except (gzip.BadGzipFile, EOFError) as error:
-            raise InputError(f"{path}, after line {number}: broken gzip file ({error}).") from None
+    with reading(path) as file:
+        for number, raw in enumerate(file, 1):
+            yield _decode(raw, path, number)
 
 
 def _decode(raw: bytes, path: PathLike, number: int) -> str:
@@ -92,7 +108,7 @@ def zip_lines(paths: Iterable[PathLike]) -> Iterator[tuple[str, ...]]:
 def file_hash(path: PathLike) -> str:
     """The first eight hexadecimal digits of the SHA-256 of the file's (unpacked) bytes."""
     digest = hashlib.sha256()
-    with open_bytes(path) as file:
+    with reading(path) as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()[:8]
@@ -105,9 +121,13 @@ def writing(path: PathLike) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     if target.is_dir():
         raise InputError(f"{path}: is a folder; name a file in it.")
+    if target.exists() and not target.is_file():  # a pipe or a device can't be replaced, and need not be
+        with open(target, "w", encoding="utf-8", newline="\n") as text:
+            yield text
+        return
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:

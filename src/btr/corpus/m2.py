@@ -94,6 +94,8 @@ def _parse_edit(line: str, length: int, where: str) -> tuple[int, Edit | None]:
             f"annotator), found {len(fields)}."
         )
     offsets, kind, correction, required, comment, coder = fields
+    if any(field.startswith("|") for field in fields):
+        raise InputError(f"{where}: a '|' next to the separator '|||' can't be told from it.")
     try:
         start, end = map(int, offsets.split())
         annotator = int(coder)
@@ -121,7 +123,9 @@ def write_m2(path: PathLike, sentences: Iterable[Sentence]) -> int:
             written += 1
             file.write(f"S {sentence.source}\n")
             for annotator, edits in sentence.annotations.items():
-                for edit in edits or (Edit(-1, -1, "noop", (NONE,)),):
+                if not edits:
+                    file.write(f"A -1 -1|||noop|||{NONE}|||REQUIRED|||{NONE}|||{annotator}\n")
+                for edit in edits:
                     fields = (edit.type, _join(edit.corrections), edit.required, edit.comment, str(annotator))
                     file.write("|||".join((f"A {edit.start} {edit.end}", *fields)) + "\n")
             file.write("\n")
@@ -130,10 +134,13 @@ def write_m2(path: PathLike, sentences: Iterable[Sentence]) -> int:
 
 def _join(corrections: Sequence[str]) -> str:
     """Alternatives with `||` between them, where an empty one needs its name."""
+    for text in corrections:
+        if text == NONE or "||" in text or text[:1] == "|" or text[-1:] == "|":
+            raise InputError(f"the correction {text!r} can't be written in M2, where '|' and {NONE} have a meaning.")
     return "||".join(text or NONE for text in corrections) if len(corrections) > 1 else corrections[0]
 
 
-def parallel(sentences: Iterable[Sentence], annotator: int = 0) -> Iterator[tuple[str, str]]:
+def to_parallel(sentences: Iterable[Sentence], annotator: int = 0) -> Iterator[tuple[str, str]]:
     """M2 as parallel text: each source with one annotator's correction of it."""
     for sentence in sentences:
         yield sentence.source, sentence.corrected(annotator)

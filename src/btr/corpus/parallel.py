@@ -34,11 +34,21 @@ def read_references(path: PathLike) -> list[tuple[str, ...]]:
     references: list[tuple[str, ...]] = []
     in_json = False
     for number, line in enumerate(read_lines(path), 1):
-        in_json = in_json or (number == 1 and line.startswith('{"'))
+        in_json = in_json or (number == 1 and is_json(line))
         references.append(authors_outputs(parse_json(line, path, number), path, number) if in_json else (line,))
     if not references:
         raise InputError(f"{path}: is empty; expected one reference a line.")
     return references
+
+
+def is_json(line: str) -> bool:
+    """Whether a line is a JSON object, rather than text that happens to start with a brace."""
+    if not line.lstrip().startswith("{"):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except json.JSONDecodeError:
+        return line.lstrip().startswith('{"')  # meant to be one
 
 
 def parse_json(line: str, path: PathLike, number: int) -> dict[str, Any]:

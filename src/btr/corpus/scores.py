@@ -17,11 +17,14 @@ from btr.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A source and its candidates, with each candidate's mean token log-probability and length in tokens."""
+    """A source and its candidates, with each candidate's mean token log-probability and length in tokens.
+
+    A candidate that could not be scored (too long for the model) has no mean.
+    """
 
     source: str
     candidates: tuple[str, ...]
-    means: tuple[float, ...]
+    means: tuple[float | None, ...]
     lengths: tuple[int, ...]
 
 
@@ -48,17 +51,23 @@ def _parse(row: dict[str, Any], where: str) -> Scored:
     texts = row.get("candidates")
     if not isinstance(row.get("source"), str) or not isinstance(texts, list):
         raise InputError(f'{where}: expected "source" and "candidates".')
-    for name in ("means", "lengths"):
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise InputError(f'{where}: "candidates" must be a list of texts, at least one.')
+    for name, types in (("means", (int, float, type(None))), ("lengths", (int,))):
         values = row.get(name)
-        if not isinstance(values, list) or len(values) != len(texts):
+        if not isinstance(values, list) or len(values) != len(texts) or not all(isinstance(v, types) for v in values):
             raise InputError(f'{where}: "{name}" must be a list of {len(texts)} numbers, one a candidate.')
-    return Scored(row["source"], tuple(texts), tuple(map(float, row["means"])), tuple(map(int, row["lengths"])))
+    means = tuple(None if mean is None else float(mean) for mean in row["means"])
+    return Scored(row["source"], tuple(texts), means, tuple(map(int, row["lengths"])))
 
 
 def write_scores(path: PathLike, header: Header, rows: Iterable[Scored]) -> None:
     """Write a scores file."""
     with writing(path) as file:
         file.write(json.dumps({"reranker": header.reranker, "signature": header.signature}) + "\n")
-        for row in rows:
-            record = {"source": row.source, "candidates": row.candidates, "means": row.means, "lengths": row.lengths}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        file.writelines(json.dumps(to_json(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def to_json(row: Scored) -> dict[str, Any]:
+    """A row as files have it."""
+    return {"source": row.source, "candidates": row.candidates, "means": row.means, "lengths": row.lengths}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from btr import __version__
 from btr.corpus.files import PathLike, file_hash
 from btr.errors import InputError
-from btr.parallel import parallel_map
+from btr.pool import parallel_map
 
 Array = NDArray[Any]
 
@@ -68,6 +68,10 @@ class Metric(ABC):
     @abstractmethod
     def signature(self) -> str:
         """Metric, gold file and its hash, options, versions: what two scores must share to be compared."""
+
+    @abstractmethod
+    def source(self, number: int) -> str:
+        """The source sentence of that number."""
 
     @abstractmethod
     def count(self, pair: tuple[int, str]) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from btr.corpus.m2 import Edit
 from btr.metrics.lattice import Lattice, bits
-from btr.metrics.maxmatch import MAX_UNCHANGED, Span, match_insertions
+from btr.metrics.maxmatch import MAX_UNCHANGED, Span
 
 # A path's weight is a whole number: as many gold edits as possible, then as few arcs, then as few other edits.
 EDIT = 1
@@ -32,9 +32,9 @@ def _gold_arcs(lattice: Lattice, hypothesis: Sequence[str], edits: Sequence[Edit
                 if _is_arc(lattice, span):
                     arcs.add(span)
     for row, gold in insertions.items():
-        if any(_has_insertion(lattice.insert[row], hypothesis, edit) for edit in gold):
-            matched, _ = match_insertions(list(_runs(lattice.insert[row])), hypothesis, gold)
-            arcs.update(Span(row, left, row, right) for left, right in matched)
+        arcs.update(
+            Span(row, left, row, right) for left, right in _gold_insertions(lattice.insert[row], hypothesis, gold)
+        )
     return arcs
 
 
@@ -63,10 +63,15 @@ def _is_arc(lattice: Lattice, span: Span) -> bool:
         diagonal, delete, insert = match | lattice.substitute[i], lattice.delete[i], lattice.insert[i]
         for j in bits((diagonal | delete | insert) & inside):
             best: tuple[int, int] | None = None
-            for arcs, node in ((diagonal, (i - 1, j - 1)), (delete, (i - 1, j)), (insert, (i, j - 1))):
+            same = match >> j & 1
+            for arcs, node, kept in (
+                (diagonal, (i - 1, j - 1), same),
+                (delete, (i - 1, j), 0),
+                (insert, (i, j - 1), 0),
+            ):
                 length, unchanged = (0, 0) if node == start else ways.get(node, (0, MAX_UNCHANGED + 1))
                 if arcs >> j & 1 and (best is None or length + 1 < best[0]):
-                    unchanged += arcs is diagonal and match >> j & 1
+                    unchanged += kept
                     if unchanged <= MAX_UNCHANGED:
                         best = length + 1, unchanged
             if best:
@@ -75,25 +80,31 @@ def _is_arc(lattice: Lattice, span: Span) -> bool:
     return length > unchanged or (length, unchanged) == (1, 1)
 
 
-def _has_insertion(insert: int, hypothesis: Sequence[str], edit: Edit) -> bool:
-    """Whether any of the row's insertions, single or merged, is one that the edit accepts."""
-    for correction in edit.corrections:
-        words = correction.split(" ")
-        run = (1 << len(words)) - 1
-        for left in bits(insert >> 1):
-            right = left + len(words)
-            if insert >> (left + 1) & run == run and list(hypothesis[left:right]) == words:
-                return True
-    return False
+def _gold_insertions(insert: int, hypothesis: Sequence[str], gold: Sequence[Edit]) -> list[tuple[int, int]]:
+    """Match the insertions of a row to the gold, each gold edit to one, without listing them all.
 
-
-def _runs(insert: int) -> Iterator[tuple[int, int]]:
-    """All insertions in a row, single and merged, in order of their nodes."""
-    for j in bits(insert >> 1):
-        end = j + 1
-        while insert >> end & 1:
-            yield j, end
-            end += 1
+    The official scorer goes through the sorted insertions from both ends inwards, and takes the first that it meets.
+    """
+    ends: dict[int, int] = {}  # first column → last column of the stretch of insertions that it stands in
+    for column in reversed(list(bits(insert))):
+        ends[column - 1] = ends.get(column, column)
+    before, total = dict[int, int](), 0  # how many insertions, single and merged, start further left
+    for column in sorted(ends):
+        before[column] = total
+        total += ends[column] - column
+    taken: list[tuple[int, int]] = []
+    for edit in gold:
+        met = []
+        for words in (correction.split(" ") for correction in edit.corrections if correction):
+            for left, end in ends.items():
+                right = left + len(words)
+                free = all(right <= start or stop <= left for start, stop in taken)
+                if right <= end and free and list(hypothesis[left:right]) == words:
+                    place = before[left] + len(words) - 1
+                    met.append((min(2 * place, 2 * (total - 1 - place) + 1), left, right))
+        if met:
+            taken.append(min(met)[1:])
+    return taken
 
 
 # The edits of a path so far, last first; an edit that is still open has its first node only.

@@ -1,5 +1,6 @@
 """Precision, recall and F over edits, with several annotators: what M2 and ERRANT share."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,9 +37,9 @@ class EditMetric(Metric):
             row[: len(by_annotator)] = by_annotator
         return counts
 
+    @abstractmethod
     def preference(self, totals: Array, own: Array) -> list[Array]:
         """What is compared to choose an annotator, most important first, larger is better."""
-        raise NotImplementedError
 
     def choose(self, counts: Array, picks: Array) -> tuple[Array, Array]:
         """Running through the corpus: the totals in the end, and the annotator chosen for each sentence."""

@@ -17,6 +17,8 @@ UNKNOWN = "UNK"  # an error that the annotator could not correct: for detection 
 MODES = "correction", "detection", "token-detection"
 OPERATIONS = {"M": "Missing", "R": "Replacement", "U": "Unnecessary"}
 
+MAX_CELLS = 4_000_000  # words of source × hypothesis: ERRANT compares all with all, and beyond takes minutes or hours
+
 Key = tuple[int | str, ...]  # what an edit is compared by
 
 
@@ -69,6 +71,14 @@ class Errant(EditMetric):
     def measure(self, pairs: Sequence[tuple[int, str]]) -> list[Any]:
         load_annotator()  # before processes are forked, so that they share it
         return super().measure(pairs)
+
+    def source(self, number: int) -> str:
+        return self.sentences[number].source
+
+    def has_types(self) -> bool:
+        """Whether the gold has ERRANT's own types, by which hypotheses' edits are typed too."""
+        edits = (edit for sentence in self.sentences for own in sentence.annotations.values() for edit in own)
+        return all(edit.type == UNKNOWN or edit.type[:2] in ("M:", "R:", "U:") for edit in edits)
 
     def count(self, pair: tuple[int, str]) -> list[Compared]:
         number, hypothesis = pair
@@ -176,7 +186,12 @@ def _parse(text: str) -> Any:
 
 def extract_edits(source: str, hypothesis: str) -> list[Edit]:
     """The typed edits that ERRANT finds between two tokenised sentences."""
+    words, others = len(source.split()), len(hypothesis.split())
     if source.split() == hypothesis.split():
         return []
+    if words * others > MAX_CELLS:
+        raise InputError(
+            f"a source of {words:,} words against {others:,} is too long for ERRANT; split it, or use --metric m2."
+        )
     edits = load_annotator().annotate(_parse(source), _parse(hypothesis))
     return [Edit(edit.o_start, edit.o_end, edit.type, (" ".join(t.text for t in edit.c_toks),)) for edit in edits]

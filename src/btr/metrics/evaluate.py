@@ -11,7 +11,7 @@ import numpy as np
 from btr.corpus.candidates import read_candidates
 from btr.corpus.files import PathLike, read_text, same_length, zip_lines
 from btr.corpus.m2 import Sentence, read_m2
-from btr.corpus.parallel import read_references
+from btr.corpus.parallel import is_json, read_references
 from btr.errors import InputError
 from btr.metrics import significance
 from btr.metrics.base import Array, Metric, Score, name_file
@@ -25,26 +25,30 @@ METRICS = "m2", "errant", "gleu"
 BREAKDOWNS = "group", "operation", "type"
 
 
+Paths = PathLike | Sequence[PathLike]
+
+
 @dataclass(frozen=True)
 class Gold:
     """What hypotheses are scored against: a metric, the label of each sentence's group, and references if known."""
 
     metric: Metric
+    name: str
     groups: Sequence[str] | None
     references: Sequence[Sequence[str]]
     reference_name: str
 
 
 def evaluate(
-    hypotheses: PathLike | Sequence[PathLike],
+    hypotheses: Paths,
     *,
     metric: str = "m2",
-    gold: Sequence[PathLike] = (),
+    gold: Paths = (),
     source: PathLike | None = None,
-    references: Sequence[PathLike] = (),
+    reference: Paths = (),
     rank: int | None = None,
     oracle: bool = False,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     groups: PathLike | None = None,
     mode: str = "correction",
     beta: float = 0.5,
@@ -52,35 +56,42 @@ def evaluate(
     processes: int | None = None,
 ) -> Score:
     """Score hypotheses: a text file, a candidates file at a rank, one text file a rank, or the oracle's choice."""
-    against = load_gold(metric, gold, source, references, groups, mode, beta, processes)
-    check_breakdown(by, against)
-    paths = [hypotheses] if isinstance(hypotheses, str | os.PathLike) else list(hypotheses)
-    candidates = read_hypotheses(paths)
-    same_length([(str(paths[0]), len(candidates)), (against.metric.name + "'s gold", against.metric.size)])
-    extra: dict[str, Any] = {}
+    if oracle and rank is not None:
+        raise InputError("--oracle and --rank exclude each other: the oracle chooses the rank.")
+    if metric != "gleu" and reference and not oracle:
+        raise InputError(f"--reference is for gleu and for --oracle; {metric} takes its gold from --gold.")
+    against = load_gold(
+        metric, gold=gold, source=source, reference=reference, groups=groups, mode=mode, beta=beta, processes=processes
+    )
+    kinds = as_list(by)
+    check_breakdown(kinds, against)
+    paths = as_list(hypotheses)
+    if len(paths) > 1 and rank is None and not oracle:
+        raise InputError("several hypothesis files are the ranks of one system; say which with --rank, or --oracle.")
+    candidates = read_hypotheses(paths, against)
     if oracle:
-        same_length([("the oracle's reference", len(against.references)), (str(paths[0]), len(candidates))])
+        same_length([(against.reference_name, len(against.references)), (str(paths[0]), len(candidates))])
         chosen = [oracle_choice(*pair) for pair in zip(candidates, against.references)]
-        suffix = f"|oracle:{against.reference_name}"
-        extra["candidates"] = {
-            "gold_percent": gold_percent(candidates, against.references),
-            "unique_percent": unique_percent(candidates),
+        selection: dict[str, Any] = {
+            "oracle": against.reference_name,
+            "candidates": {
+                "gold_percent": gold_percent(candidates, against.references),
+                "unique_percent": unique_percent(candidates),
+            },
         }
     else:
-        chosen = [at_rank(row, rank or 1, f"{paths[0]}, line {n}") for n, row in enumerate(candidates, 1)]
-        suffix = f"|rank:{rank}" if rank else ""
+        chosen = at_rank(candidates, rank or 1, paths[0])
+        selection = {"rank": rank} if rank else {}
     counts = against.metric.counts(chosen)
     score = against.metric.score_counts(counts)
+    extra = {**score.extra, **selection}
     if resamples:
         intervals = significance.confidence(against.metric, counts, resamples)
-        extra["confidence"] = {
-            "level": significance.LEVEL,
-            "resamples": resamples,
-            **{name: [100 * value for value in interval] for name, interval in intervals.items()},
-        }
-    if by:
-        extra["by"] = break_down(against, counts, chosen, by)
-    return replace(score, signature=score.signature + suffix, extra={**score.extra, **extra})
+        percent = {name: [100 * value for value in interval] for name, interval in intervals.items()}
+        extra["confidence"] = {"level": significance.LEVEL, "resamples": resamples, **percent}
+    if kinds:
+        extra["by"] = break_down(against, counts, chosen, kinds)
+    return replace(score, extra=extra)
 
 
 def compare(
@@ -88,9 +99,9 @@ def compare(
     second: PathLike,
     *,
     metric: str = "m2",
-    gold: Sequence[PathLike] = (),
+    gold: Paths = (),
     source: PathLike | None = None,
-    references: Sequence[PathLike] = (),
+    reference: Paths = (),
     rank: int | None = None,
     mode: str = "correction",
     beta: float = 0.5,
@@ -98,17 +109,13 @@ def compare(
     processes: int | None = None,
 ) -> dict[str, Any]:
     """Two outputs side by side: scores, differences (second minus first) and their significance."""
-    against = load_gold(metric, gold, source, references, None, mode, beta, processes)
-    outputs = []
-    for path in (first, second):
-        candidates = read_hypotheses([path])
-        same_length([(str(path), len(candidates)), (against.metric.name + "'s gold", against.metric.size)])
-        outputs.append([at_rank(row, rank or 1, f"{path}, line {n}") for n, row in enumerate(candidates, 1)])
+    against = load_gold(
+        metric, gold=gold, source=source, reference=reference, mode=mode, beta=beta, processes=processes
+    )
+    outputs = [at_rank(read_hypotheses([path], against), rank or 1, path) for path in (first, second)]
     a, b = map(against.metric.counts, outputs)
     score_a, score_b = map(against.metric.score_counts, (a, b))
     own_a, own_b = map(against.metric.sentence_scores, (a, b))
-    bootstrap = significance.bootstrap(against.metric, a, b, resamples)
-    randomisation = significance.randomisation(against.metric, a, b, resamples)
     return {
         "metric": metric,
         "a": {"file": str(first), "scores": score_a.scores, "counts": score_a.counts},
@@ -120,59 +127,89 @@ def compare(
             "worse": int(np.count_nonzero(own_b < own_a)),
             "all": len(a),
         },
-        "significance": {
-            "t_test": {"p": significance.t_test(against.metric, a, b).p},
-            "bootstrap": {
-                name: {"p": test.p, "interval": [100 * value for value in test.interval or ()]}
-                for name, test in bootstrap.items()
-            },
-            "randomisation": {name: {"p": test.p} for name, test in randomisation.items()},
-            "resamples": resamples,
+        "significance": significance_of(against.metric, a, b, resamples),
+        **({"rank": rank} if rank else {}),
+        "signature": score_a.signature,
+    }
+
+
+def significance_of(metric: Metric, a: Array, b: Array, resamples: int) -> dict[str, Any]:
+    """All three tests, as JSON has them."""
+    return {
+        "t_test": {"p": significance.t_test(metric, a, b).p},
+        "bootstrap": {
+            name: {"p": test.p, "interval": [100 * value for value in test.interval or ()]}
+            for name, test in significance.bootstrap(metric, a, b, resamples).items()
         },
-        "signature": score_a.signature + (f"|rank:{rank}" if rank else ""),
+        "randomisation": {
+            name: {"p": test.p} for name, test in significance.randomisation(metric, a, b, resamples).items()
+        },
+        "resamples": resamples,
     }
 
 
 def load_gold(
     metric: str,
-    gold: Sequence[PathLike],
-    source: PathLike | None,
-    references: Sequence[PathLike],
-    groups: PathLike | None,
-    mode: str,
-    beta: float,
-    processes: int | None,
+    *,
+    gold: Paths = (),
+    source: PathLike | None = None,
+    reference: Paths = (),
+    groups: PathLike | None = None,
+    mode: str = "correction",
+    beta: float = 0.5,
+    processes: int | None = None,
 ) -> Gold:
     """Read what hypotheses are scored against, and make the metric."""
-    choose("metric", metric, METRICS)
-    choose("mode", mode, MODES)
-    if not beta > 0:
+    one_of("metric", metric, METRICS)
+    one_of("mode", mode, MODES)
+    if not 0 < beta < float("inf"):
         raise InputError(f"beta must be larger than 0, not {beta:g}.")
-    names = "+".join(map(name_file, references))
-    texts = [read_references(path) for path in references]
-    same_length([(str(path), len(text)) for path, text in zip(references, texts)])
-    merged = [tuple(ref for row in rows for ref in row) for rows in zip(*texts)]
+    texts, names = read_all_references(as_list(reference))
     if metric == "gleu":
         if source is None or not texts:
-            raise InputError("GLEU needs --source and at least one --reference.")
+            raise InputError("gleu needs --source and at least one --reference.")
         files = f"{name_file(source)}+{names}"
         sources = read_text(source)
-        same_length([(str(source), len(sources)), (str(references[0]), len(merged))])
-        measure: Metric = GLEU(sources, merged, files, processes)
-        return Gold(measure, read_groups(groups, len(sources)), merged, names)
-    if not gold:
+        same_length([(str(source), len(sources)), (names, len(texts))])
+        return Gold(
+            GLEU(sources, texts, files, processes), str(source), read_groups(groups, len(sources)), texts, names
+        )
+    paths = as_list(gold)
+    if not paths:
         raise InputError(f"{metric} needs --gold, an M2 file.")
-    name = "+".join(map(name_file, gold))
-    parts = [list(read_m2(path)) for path in gold]
+    name = "+".join(map(name_file, paths))
+    parts = [list(read_m2(path)) for path in paths]
     sentences = [sentence for part in parts for sentence in part]
     labels: Sequence[str] | None = read_groups(groups, len(sentences))
     if labels is None and len(parts) > 1:
-        labels = [label for label, part in zip(short_names(gold), parts) for _ in part]
+        labels = [label for label, part in zip(short_names(paths), parts) for _ in part]
+    measure: Metric
     if metric == "m2":
         measure = M2(sentences, name, beta, processes)
     else:
         measure = Errant(sentences, name, mode, beta, processes)
-    return Gold(measure, labels, merged or list(map(all_corrections, sentences)), names or "gold")
+    wanted = texts or list(map(all_corrections, sentences))
+    return Gold(measure, " + ".join(map(str, paths)), labels, wanted, names or "gold")
+
+
+def read_all_references(paths: Sequence[PathLike]) -> tuple[list[tuple[str, ...]], str]:
+    """The references of each sentence from all files, and the files' names."""
+    names = "+".join(map(name_file, paths))
+    texts = [read_references(path) for path in paths]
+    same_length([(str(path), len(text)) for path, text in zip(paths, texts)])
+    for path, text in zip(paths, texts):
+        for number, row in enumerate(text, 1):
+            if len(row) != len(text[0]) or not row:
+                raise InputError(
+                    f"{path}, line {number}: has {len(row)} references, but line 1 has {len(text[0])}; "
+                    "every sentence needs the same number, at least one."
+                )
+    return [tuple(ref for row in rows for ref in row) for rows in zip(*texts)], names
+
+
+def as_list(value: Any) -> list[Any]:
+    """One path or name as a list of one."""
+    return [value] if isinstance(value, str | os.PathLike) else list(value)
 
 
 def all_corrections(sentence: Sentence) -> tuple[str, ...]:
@@ -180,7 +217,7 @@ def all_corrections(sentence: Sentence) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sentence.corrected(annotator) for annotator in sentence.annotations or (0,)))
 
 
-def choose(name: str, value: str, allowed: Sequence[str]) -> None:
+def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     """Refuse a value that is none of those allowed."""
     if value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(allowed)}, not {value!r}.")
@@ -198,34 +235,46 @@ def read_groups(path: PathLike | None, size: int) -> list[str] | None:
 def short_names(paths: Sequence[PathLike]) -> list[str]:
     """Files' names up to the first dot, if those tell them apart (A.dev.gold.bea19.m2 is A)."""
     short = [Path(path).name.split(".")[0] for path in paths]
-    return short if len(set(short)) == len(short) else [Path(path).name for path in paths]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
-def read_hypotheses(paths: Sequence[PathLike]) -> list[tuple[str, ...]]:
+def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str, ...]]:
     """The candidates of each sentence: a candidates file, or plain text with one file a rank."""
     if len(paths) > 1:
-        return list(zip_lines(paths))
-    lines = read_text(paths[0])
-    if not lines[0].startswith('{"'):
-        return [(line,) for line in lines]
-    return [row.candidates for row in read_candidates(paths[0], lines)]
+        rows = list(zip_lines(paths))
+    else:
+        lines = read_text(paths[0])
+        if not is_json(lines[0]):
+            rows = [(line,) for line in lines]
+        else:
+            candidates = list(read_candidates(paths[0], lines))
+            same_length([(against.name, against.metric.size), (str(paths[0]), len(candidates))])
+            for number, row in enumerate(candidates):
+                if row.source.split() != against.metric.source(number).split():
+                    raise InputError(f"{paths[0]}, line {number + 1}: its source is not the one of {against.name}.")
+            rows = [row.candidates for row in candidates]
+    same_length([(against.name, against.metric.size), (str(paths[0]), len(rows))])
+    return rows
 
 
-def at_rank(candidates: Sequence[str], rank: int, where: str) -> str:
-    """The candidate at a rank, from 1."""
-    if not 1 <= rank <= len(candidates):
-        raise InputError(f"{where}: there is no candidate of rank {rank}; the ranks are 1 to {len(candidates)}.")
-    return candidates[rank - 1]
+def at_rank(rows: Sequence[Sequence[str]], rank: int, path: PathLike) -> list[str]:
+    """The candidates at a rank, from 1."""
+    for number, row in enumerate(rows, 1):
+        if rank > len(row):
+            raise InputError(f"{path}, line {number}: has no candidate of rank {rank}, but {len(row)} in all.")
+    return [row[rank - 1] for row in rows]
 
 
 def check_breakdown(by: Sequence[str], against: Gold) -> None:
     """Refuse a breakdown that the metric or the gold can't give, before anything is counted."""
     for kind in by:
-        choose("--by", kind, BREAKDOWNS)
+        one_of("--by", kind, BREAKDOWNS)
         if kind == "group" and against.groups is None:
             raise InputError("--by group needs groups: several --gold files, or --groups with one label a sentence.")
         if kind != "group" and not isinstance(against.metric, Errant):
             raise InputError(f"--by {kind} needs --metric errant: {against.metric.name} has no types of edits.")
+        if kind == "type" and isinstance(against.metric, Errant) and not against.metric.has_types():
+            raise InputError(f"--by type needs ERRANT's types in the gold, but {against.name} has others.")
 
 
 def break_down(against: Gold, counts: Array, hypotheses: Sequence[str], by: Sequence[str]) -> dict[str, Any]:

@@ -39,6 +39,9 @@ class GLEU(Metric):
         draws = str(DRAWS) if self.n_references > 1 else "1"
         return signature(self.name, files=self.files, order=str(ORDER), draws=draws)
 
+    def source(self, number: int) -> str:
+        return self.sources[number]
+
     def count(self, pair: tuple[int, str]) -> list[list[int]]:
         number, hypothesis = pair
         source, ngrams = _ngrams(self.sources[number]), _ngrams(hypothesis)

@@ -26,6 +26,9 @@ class M2(EditMetric):
     def signature(self) -> str:
         return signature(self.name, gold=self.gold, beta=f"{self.beta:g}", unchanged=str(maxmatch.MAX_UNCHANGED))
 
+    def source(self, number: int) -> str:
+        return self.sentences[number].source
+
     def count(self, pair: tuple[int, str]) -> list[tuple[int, int, int]]:
         number, hypothesis = pair
         sentence = self.sentences[number]

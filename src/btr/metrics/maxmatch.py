@@ -27,6 +27,7 @@ from btr.metrics.lattice import Lattice, bits
 MAX_UNCHANGED = 2  # words within one edit
 EPSILON = 0.001
 MAX_ARCS = 100_000  # beyond, the official scorer does not end
+MAX_NODES = 20_000
 
 
 class Span(NamedTuple):
@@ -64,6 +65,8 @@ class Graph:
 
 def build_graph(lattice: Lattice) -> Graph | None:
     """The lattice with merged arcs, or None if they are too many."""
+    if sum(lattice.nodes(row).bit_count() for row in range(len(lattice.match))) > MAX_NODES:
+        return None
     first, last = _changed_rows(lattice)
     graph, follow = _direct_graph(lattice, first, last)
     ways, times, merged = graph.ways, graph.times, list[Arc]()

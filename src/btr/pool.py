@@ -20,7 +20,7 @@ def parallel_map(
     function: Callable[[T], R], items: Sequence[T], *, processes: int | None = None, least: int = 1, what: str = ""
 ) -> list[R]:
     """`[function(item) for item in items]`, in several processes if there are at least `least` items for each."""
-    workers = min(processes or os.cpu_count() or 1, len(items) // least)
+    workers = min(processes or cores(), len(items) // least)
     if workers <= 1:
         return list(track(map(function, items), len(items), what))
     # Forked workers share what the function holds (a parser, a corpus); elsewhere it is sent to them once.
@@ -33,6 +33,11 @@ def parallel_map(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _start(function: Callable[[Any], Any]) -> None:

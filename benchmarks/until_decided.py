@@ -1,0 +1,52 @@
+"""How many rows scoring until the decision is certain saves, on real candidates (CoNLL-13's of the paper's T5GEC).
+
+    BTR_DATA=../shared/data python benchmarks/until_decided.py MODEL [--json] [--sentences 40]
+
+MODEL is a BTR, or any T5, whose decoder is then opened for the occasion: what is saved depends on how sure it is.
+"""
+
+import time
+from itertools import islice
+from typing import Any
+
+from common import Report, data_folder
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from btr.corpus.candidates import read_candidates
+from btr.models.bidirectional import make_bidirectional
+from btr.models.load import Loaded
+from btr.rerankers.base import Rule
+from btr.rerankers.btr import BTR
+from btr.rerankers.until_decided import rerank_until_decided
+
+THRESHOLDS = (0.0, 0.1, 0.4)
+
+
+def main() -> None:
+    report = Report("until decided", "model", sentences=40)
+    name = report.options["model"]
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(name, dtype="float32").eval()
+    reranker = BTR(Loaded(make_bidirectional(model), AutoTokenizer.from_pretrained(name), name))
+    candidates = data_folder() / "conll13" / "t5gec-candidates.jsonl"
+    rows = list(islice(read_candidates(candidates), report.options["sentences"]))
+    start = time.perf_counter()
+    scored = reranker.score_many(rows)
+    full = time.perf_counter() - start
+    report.say(f"{len(rows)} sentences, all rows: {full:.1f} s")
+    for threshold in THRESHOLDS:
+        rule = Rule(threshold)
+        start = time.perf_counter()
+        certain = rerank_until_decided(reranker, rows, rule)
+        seconds = time.perf_counter() - start
+        for row, sure in zip(scored, certain):
+            decision = rule.decide(row.source, row.candidates, row.means)
+            if (decision.choice, decision.verdict) != (sure.choice, sure.verdict):
+                raise SystemExit(f"the decision changed for {row.source!r}")
+        share = sum(sure.computed for sure in certain) / sum(sure.rows for sure in certain)
+        report.say(f"threshold {threshold:g}: {100 * share:.1f} % of the rows, {seconds:.1f} s; no decision changed")
+        report.ratio(f"rows_at_{threshold:g}", 1 / share)
+    report.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""A T5's decoder for scoring: sources are encoded once, and their keys and values shared by all rows.
+
+The numbers are those of the model's own forward pass. What differs is what is not computed: keys and values of the
+source again for each row, the last layer where nobody asks for it, and logits of tokens that are not scored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention as attend
+from transformers import PreTrainedModel
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One source as the decoder's layers see it: keys and values, (1, heads, tokens, width) each."""
+
+    layers: list[tuple[Tensor, Tensor]]
+
+
+@torch.inference_mode()
+def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[Memory]:
+    """Encode sources in one batch, and project them for every layer of the decoder."""
+    lengths = [len(source) for source in sources]
+    ids = pad(sources, model.config.pad_token_id, model.device)
+    mask = torch.arange(ids.shape[1], device=model.device) < torch.tensor(lengths, device=model.device)[:, None]
+    encoder, decoder = cast(Any, model.encoder), cast(Any, model.decoder)
+    states = encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+    layers: list[list[tuple[Tensor, Tensor]]] = [[] for _ in sources]
+    for block in decoder.block:
+        attention = block.layer[1].EncDecAttention
+        keys, values = heads(attention.k(states), attention), heads(attention.v(states), attention)
+        for row, length in enumerate(lengths):
+            layers[row].append((keys[row : row + 1, :, :length], values[row : row + 1, :, :length]))
+    return [Memory(own) for own in layers]
+
+
+@torch.inference_mode()
+def decode(
+    model: PreTrainedModel, rows: Sequence[Sequence[int]], memories: Sequence[Memory], positions: Sequence[int] | None
+) -> Tensor:
+    """The decoder's final states: at one position of each row (rows, width), or everywhere (rows, tokens, width).
+
+    Rows of the same source should stand together: they attend to it as one long query.
+    """
+    decoder: Any = model.decoder
+    lengths = torch.tensor([len(row) for row in rows], device=model.device)
+    ids = pad(rows, model.config.pad_token_id, model.device)
+    bias = attention_bias(decoder, ids.shape[1], lengths)
+    spans = group(memories)
+    at = None if positions is None else torch.tensor(positions, device=model.device)
+    hidden = decoder.embed_tokens(ids)
+    last = len(decoder.block) - 1
+    for number, block in enumerate(decoder.block):
+        only = at if number == last else None
+        hidden = self_attention(block.layer[0], hidden, bias, only)
+        hidden = cross_attention(
+            block.layer[1], hidden, [(span, memories[span.start].layers[number]) for span in spans]
+        )
+        hidden = block.layer[2](hidden)
+    hidden = decoder.final_layer_norm(hidden)
+    if getattr(model.config, "scale_decoder_outputs", False):
+        hidden = hidden * model.config.d_model**-0.5
+    return hidden[:, 0] if at is not None else hidden
+
+
+def self_attention(layer: Any, hidden: Tensor, bias: Tensor, only: Tensor | None) -> Tensor:
+    """A block's attention among the row's own tokens; with `only`, just for the token at that position of each row."""
+    attention = layer.SelfAttention
+    normed = layer.layer_norm(hidden)
+    keys, values = heads(attention.k(normed), attention), heads(attention.v(normed), attention)
+    if only is not None:
+        every = torch.arange(len(hidden), device=hidden.device)
+        hidden, normed = hidden[every, only][:, None], normed[every, only][:, None]
+        bias = bias.expand(len(hidden), -1, -1, -1)[every, :, only][:, :, None]
+    queries = heads(attention.q(normed), attention)
+    return hidden + attention.o(unheads(attend(queries, keys, values, attn_mask=bias, scale=1.0)))
+
+
+def cross_attention(layer: Any, hidden: Tensor, sources: Sequence[tuple[range, tuple[Tensor, Tensor]]]) -> Tensor:
+    """A block's attention to the source, all rows of a source in one go: it has no positions to keep apart."""
+    attention = layer.EncDecAttention
+    queries = attention.q(layer.layer_norm(hidden))
+    width = attention.key_value_proj_dim
+    out = torch.empty_like(queries)
+    for span, (keys, values) in sources:
+        block = queries[span.start : span.stop]
+        query = block.reshape(1, -1, keys.shape[1], width).transpose(1, 2)
+        out[span.start : span.stop] = unheads(attend(query, keys, values, scale=1.0)).view_as(block)
+    return hidden + attention.o(out)
+
+
+def attention_bias(decoder: Any, length: int, lengths: Tensor) -> Tensor:
+    """Relative positions, minus infinity for padding, and for what a causal decoder may not see."""
+    attention = decoder.block[0].layer[0].SelfAttention
+    bias: Tensor = attention.compute_bias(length, length, device=lengths.device)
+    places = torch.arange(length, device=lengths.device)
+    if attention.is_decoder:
+        bias = bias.masked_fill(places[None] > places[:, None], -torch.inf)
+    if int(lengths.min()) < length:
+        bias = bias.masked_fill((places >= lengths[:, None])[:, None, None], -torch.inf)
+    return bias
+
+
+def heads(projected: Tensor, attention: Any) -> Tensor:
+    """(rows, tokens, heads × width) → (rows, heads, tokens, width)."""
+    return projected.unflatten(-1, (-1, attention.key_value_proj_dim)).transpose(1, 2)
+
+
+def unheads(attended: Tensor) -> Tensor:
+    """(rows, heads, tokens, width) → (rows, tokens, heads × width)."""
+    return attended.transpose(1, 2).flatten(-2)
+
+
+def group(memories: Sequence[Memory]) -> list[range]:
+    """Stretches of rows that have the same source."""
+    starts = [k for k, memory in enumerate(memories) if k == 0 or memory is not memories[k - 1]]
+    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(memories)])]
+
+
+def pad(rows: Sequence[Sequence[int]], padding: int, device: torch.device) -> Tensor:
+    """Rows of numbers as one tensor."""
+    width = max(map(len, rows))
+    return torch.tensor([[*row, *[padding] * (width - len(row))] for row in rows], device=device)

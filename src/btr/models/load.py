@@ -1,0 +1,131 @@
+"""Loading models by folder, name or hub id; whatever is wrong with them is said in one sentence."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from btr.errors import InputError
+from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, check_bidirectional, make_bidirectional
+
+SHIPPED = Path(__file__).parent / "shipped"
+RIGHT_TO_LEFT_KEY = "right_to_left"
+AUTO_CLASSES: dict[str, Any] = {
+    "btr": AutoModelForSeq2SeqLM,
+    "l2r": AutoModelForSeq2SeqLM,
+    "r2l": AutoModelForSeq2SeqLM,
+    "roberta": AutoModelForMaskedLM,
+    "bert": AutoModelForSequenceClassification,
+}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model ready for inference, its tokenizer, and what identifies it."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    signature: str
+
+
+def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> Loaded:
+    """Load a model of a kind: btr, l2r, r2l (T5), roberta (any masked language model) or bert (any classifier)."""
+    folder = find(name)
+    config = read_config(folder, name)
+    check_kind(kind, config, name)
+    try:
+        model = AUTO_CLASSES[kind].from_pretrained(folder, config=config, dtype=getattr(torch, dtype))
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
+    model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+    if kind == "btr":
+        check_bidirectional(make_bidirectional(model), name)
+    signature = f"{kind}|model:{Path(name).name}#{weights_hash(model)}|dtype:{dtype}"
+    if int8:
+        quantise(model)
+        signature += "|int8"
+    return Loaded(model, tokenizer, signature)
+
+
+def find(name: str) -> str:
+    """A folder as it is, a shipped model by its name, and anything else as a hub id."""
+    if Path(name).is_dir():
+        return name
+    if (SHIPPED / name).is_dir():
+        return str(SHIPPED / name)
+    if Path(name).exists():
+        raise InputError(f"{name}: is a file; a model is a folder with config.json and model.safetensors.")
+    return name
+
+
+def read_config(folder: str, name: str) -> Any:
+    """A model's configuration, from a folder or the hub."""
+    if Path(folder).is_dir() and not (Path(folder) / "config.json").is_file():
+        raise InputError(f"{name}: has no config.json; is this a model's folder?")
+    try:
+        return AutoConfig.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{name}: no such folder, shipped model or model on the hub that can be reached ({first_line(error)})."
+        ) from None
+
+
+def check_kind(kind: str, config: Any, name: str) -> None:
+    """Refuse a model that is not of the kind asked for, before its weights are read."""
+    is_t5 = config.model_type in MODEL_TYPES
+    is_bidirectional = bool(getattr(config, CONFIG_KEY, False))
+    is_right_to_left = bool(getattr(config, RIGHT_TO_LEFT_KEY, False))
+    if kind in ("btr", "l2r", "r2l") and not is_t5:
+        raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs a T5.")
+    if kind in ("roberta", "bert") and getattr(config, "is_encoder_decoder", False):
+        raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs an encoder only.")
+    if kind == "btr" and not is_bidirectional:
+        raise InputError(
+            f"{name}: its decoder is left-to-right, so it is no BTR; train one from it, or score with l2r."
+        )
+    if kind != "btr" and is_bidirectional:
+        raise InputError(f"{name}: is a BTR, not {kind}; name it as btr:{name}.")
+    if is_t5 and kind in ("l2r", "r2l") and is_right_to_left != (kind == "r2l"):
+        side = "right to left" if is_right_to_left else "left to right"
+        raise InputError(f"{name}: writes {side}, so it is not {kind}.")
+
+
+def first_line(error: Exception) -> str:
+    """The first sentence of a library's message."""
+    return str(error).strip().split("\n")[0].rstrip(".")
+
+
+def weights_hash(model: PreTrainedModel) -> str:
+    """Eight hexadecimal digits that change with any weight."""
+    digest = hashlib.sha256()
+    for name, weight in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()[:8]
+
+
+def quantise(model: PreTrainedModel) -> None:
+    """Make all linear layers int8 but the last, in place: weights once, activations as they come (CPU only)."""
+    import warnings
+
+    from torch.ao.quantization import quantize_dynamic
+
+    last = model.get_output_embeddings()
+    layers = {
+        name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear) and module is not last
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quantize_dynamic(model, layers, torch.qint8, inplace=True)

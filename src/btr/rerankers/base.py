@@ -1,0 +1,108 @@
+"""What all rerankers share: they score candidates; f(y|x), the margin and the decision follow from the scores."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.scores import Scored
+
+
+class Verdict(StrEnum):
+    """What becomes of the reranker's suggestion."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"  # its f is not enough above the base model's choice
+    EQUAL = "equal"  # it is the base model's choice
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The final choice, and how sure it is."""
+
+    choice: int  # number of the candidate that is the result
+    suggestion: int  # number of the candidate that the reranker likes best
+    f: tuple[float, ...]  # of each candidate; 0 for one that takes no part
+    margin: float  # f of the suggestion less f of the base model's choice
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How scores become a decision.
+
+    The paper accepts a suggestion if f rises by *more than* the threshold; its experiments took *at least*.
+    """
+
+    threshold: float = 0.0
+    top: int | None = None  # a_pred: how many candidates take part
+    at_least: bool = False
+    drop_runaways: bool = False
+
+    def takes_part(self, source: str, candidates: Sequence[str]) -> list[int]:
+        """The candidates that f is spread over: unique and not empty."""
+        first: dict[str, int] = {}
+        for number, text in enumerate(candidates[: self.top]):
+            if text.strip() and not (number and self.drop_runaways and is_runaway(source, text)):
+                first.setdefault(text, number)
+        return list(first.values())
+
+    def accepts(self, margin: float) -> bool:
+        return margin >= self.threshold if self.at_least else margin > self.threshold
+
+    def decide(self, source: str, candidates: Sequence[str], means: Sequence[float | None]) -> Decision:
+        """Choose among scored candidates. If any that takes part could not be scored, the base model's choice stays."""
+        taking = self.takes_part(source, candidates)
+        scores = [means[number] for number in taking]
+        known = [score for score in scores if score is not None]
+        f = [0.0] * len(candidates)
+        if not taking or len(known) < len(scores):
+            return Decision(0, 0, tuple(f), 0.0, Verdict.EQUAL)
+        shares = dict(zip(taking, softmax(known)))
+        by_text = {candidates[number]: share for number, share in shares.items()}
+        f = [
+            by_text.get(text, 0.0) if number in shares or text in by_text else 0.0
+            for number, text in enumerate(candidates)
+        ]
+        suggestion = max(taking, key=lambda number: shares[number])  # the first of equals
+        margin = shares[suggestion] - f[0]
+        if suggestion == 0:
+            return Decision(0, 0, tuple(f), 0.0, Verdict.EQUAL)
+        if self.accepts(margin):
+            return Decision(suggestion, suggestion, tuple(f), margin, Verdict.ACCEPT)
+        return Decision(0, suggestion, tuple(f), margin, Verdict.REJECT)
+
+
+def softmax(scores: Sequence[float]) -> list[float]:
+    """Shares that grow with the scores and add up to one."""
+    highest = max(scores)
+    powers = [math.exp(score - highest) for score in scores]
+    total = sum(powers)
+    return [power / total for power in powers]
+
+
+def is_runaway(source: str, candidate: str) -> bool:
+    """Whether a candidate is far longer than its source: more than twice its words plus ten."""
+    return len(candidate.split()) > 2 * len(source.split()) + 10
+
+
+class Reranker(ABC):
+    """Scores candidates of a source: a mean log-probability and a length each."""
+
+    kind: str
+    signature: str
+
+    @abstractmethod
+    def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
+        """Score many sources at once, which is faster than one by one."""
+
+    def score(self, source: str, candidates: Sequence[str]) -> Scored:
+        """Score the candidates of one source."""
+        return self.score_many([Candidates(source, tuple(candidates))])[0]
+
+    def rerank(self, source: str, candidates: Sequence[str], rule: Rule | None = None) -> Decision:
+        """Choose among the candidates of one source, the first of which is the base model's choice."""
+        scored = self.score(source, candidates)
+        return (rule or Rule()).decide(source, scored.candidates, scored.means)

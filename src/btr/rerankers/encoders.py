@@ -1,0 +1,112 @@
+"""Encoder-only rerankers: RoBERTa (any masked language model), and BERT (a classifier)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.scores import Scored
+from btr.errors import InputError
+from btr.models.decoder import pad
+from btr.models.load import Loaded
+from btr.rerankers.base import Reranker
+from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Row, pack
+
+TARGET = 1  # the second of two texts; also the class of grammatical sentences
+
+
+class RoBERTa(MaskedReranker):
+    """PLL of a masked language model that reads source and candidate together, as its tokenizer joins two texts.
+
+    Only the candidate's own tokens are masked; what separates the two is not.
+    """
+
+    kind = "roberta"
+
+    def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
+        self.model, self.tokenizer = loaded.model, loaded.tokenizer
+        self.signature = loaded.signature
+        self.budget = budget
+        if self.tokenizer.mask_token_id is None:
+            raise InputError(f"{loaded.signature}: its tokenizer has no mask, so it is no masked language model.")
+        self.mask = self.tokenizer.mask_token_id
+        self.limit = position_limit(self.model.config)
+        # The part of the model that turns states into logits; where it is not known, the whole model gives them.
+        self.head: Any = getattr(self.model, "lm_head", None) or getattr(self.model, "cls", None)
+
+    def encode_candidate(self, source: str, candidate: str) -> Encoded | None:
+        pair = self.tokenizer(source, candidate)
+        ids: list[int] = pair["input_ids"]
+        if len(ids) > self.limit:
+            return None
+        places = tuple((k, k) for k, side in enumerate(pair.sequence_ids()) if side == TARGET)
+        return Encoded(tuple(ids), places) if places else None
+
+    def groups(self, sources: Sequence[str]) -> Iterator[range]:
+        yield range(len(sources))
+
+    def logits(self, rows: Sequence[Row]) -> Tensor:
+        ids = pad([row.ids for row in rows], self.tokenizer.pad_token_id, self.model.device)
+        lengths = torch.tensor([len(row.ids) for row in rows], device=self.model.device)
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]).long(),
+        }
+        if "token_type_ids" in self.tokenizer.model_input_names:
+            inputs["token_type_ids"] = self.token_types(ids, lengths)
+        every = torch.arange(len(rows), device=ids.device)
+        at = torch.tensor([row.position for row in rows], device=ids.device)
+        if self.head is None:
+            return self.model(**inputs).logits[every, at]
+        return self.head(self.model.base_model(**inputs).last_hidden_state[every, at])
+
+    def token_types(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """0 up to the first separator, 1 after it."""
+        separators = (ids == self.tokenizer.sep_token_id).long()
+        types = (separators.cumsum(1) - separators > 0).long()
+        return types * (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None])
+
+
+class BERT(Reranker):
+    """A classifier that reads the candidate only: its score is the log-probability that it is grammatical."""
+
+    kind = "bert"
+
+    def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
+        self.model, self.tokenizer = loaded.model, loaded.tokenizer
+        self.signature = loaded.signature
+        self.budget = budget
+        self.limit = position_limit(self.model.config)
+        if self.model.config.num_labels != 2:
+            raise InputError(
+                f"{loaded.signature}: has {self.model.config.num_labels} classes; a BERT reranker has two, "
+                "0 for ungrammatical and 1 for grammatical."
+            )
+
+    @torch.inference_mode()
+    def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
+        texts = list(dict.fromkeys(text for row in rows for text in row.candidates))
+        ids = {text: self.tokenizer(text)["input_ids"] for text in texts}
+        texts = [text for text in texts if len(ids[text]) <= self.limit]
+        scores: dict[str, float] = {}
+        for batch in pack([len(ids[text]) for text in texts], self.budget):
+            chosen = [texts[k] for k in batch]
+            padded = pad([ids[text] for text in chosen], self.tokenizer.pad_token_id or 0, self.model.device)
+            lengths = torch.tensor([len(ids[text]) for text in chosen], device=padded.device)
+            mask = (torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]).long()
+            logits = self.model(input_ids=padded, attention_mask=mask).logits
+            scores.update(zip(chosen, logits.float().log_softmax(-1)[:, TARGET].tolist()))
+        return [
+            Scored(row.source, row.candidates, tuple(map(scores.get, row.candidates)), (1,) * len(row.candidates))
+            for row in rows
+        ]
+
+
+def position_limit(config: Any) -> int:
+    """How many tokens an encoder can read; RoBERTa counts its positions from the padding's number."""
+    limit: int = getattr(config, "max_position_embeddings", MAX_TOKENS)
+    if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        limit -= config.pad_token_id + 1
+    return min(limit, MAX_TOKENS)

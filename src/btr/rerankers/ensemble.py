@@ -1,0 +1,65 @@
+"""Several rerankers as one: models of the same kind are averaged, different kinds are added."""
+
+import math
+from collections.abc import Sequence
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.scores import Scored
+from btr.errors import InputError
+from btr.rerankers.base import Reranker, softmax
+
+AVERAGES = "log", "probability", "f"  # the space in which models of one kind are averaged
+
+
+class Ensemble(Reranker):
+    """The paper's ensembles: four seeds of one kind, averaged; and R2L, added to the base model's L2R."""
+
+    def __init__(self, rerankers: Sequence[Reranker], average: str = "log") -> None:
+        self.rerankers = rerankers
+        self.average = average
+        self.kind = "+".join(dict.fromkeys(reranker.kind for reranker in rerankers))
+        self.signature = "+".join(reranker.signature for reranker in rerankers)
+        if len(rerankers) > 1:
+            self.signature += f"|average:{average}"
+
+    def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
+        kinds = [reranker.kind for reranker in self.rerankers]
+        every = [reranker.score_many(rows) for reranker in self.rerankers]
+        return [combine(together, kinds, self.average) for together in zip(*every)]
+
+
+def combine(rows: Sequence[Scored], kinds: Sequence[str], average: str = "log") -> Scored:
+    """One row of scores from those of several rerankers for the same candidates."""
+    first = rows[0]
+    if any((row.source, row.candidates) != (first.source, first.candidates) for row in rows):
+        raise InputError(f"the rerankers did not score the same candidates of {first.source[:40]!r}.")
+    if len(rows) == 1:
+        return first
+    means: list[float | None] = [0.0] * len(first.candidates)
+    for kind in dict.fromkeys(kinds):
+        own = [row.means for row, other in zip(rows, kinds) if other == kind]
+        for number, value in enumerate(average_means(own, average)):
+            known = means[number]
+            means[number] = None if value is None or known is None else known + value
+    return Scored(first.source, first.candidates, tuple(means), first.lengths)
+
+
+def average_means(means: Sequence[Sequence[float | None]], space: str) -> list[float | None]:
+    """Average models' scores: the logarithms, the probabilities, or f over the candidates."""
+    if space == "f":
+        known = [number for number in range(len(means[0])) if all(row[number] is not None for row in means)]
+        shares = [dict(zip(known, softmax([row[number] or 0.0 for number in known]))) for row in means if known]
+        return [
+            math.log(sum(share[number] for share in shares) / len(shares)) if number in known else None
+            for number in range(len(means[0]))
+        ]
+    averaged: list[float | None] = []
+    for column in zip(*means):
+        values = [value for value in column if value is not None]
+        if len(values) < len(column):
+            averaged.append(None)
+        elif space == "log":
+            averaged.append(sum(values) / len(values))
+        else:
+            averaged.append(math.log(sum(map(math.exp, values)) / len(values)))
+    return averaged

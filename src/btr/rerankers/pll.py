@@ -1,0 +1,132 @@
+"""Exact pseudo-log-likelihoods, fast: every token of every candidate masked once, and nothing computed twice.
+
+Masking one token of one candidate makes a row. Rows are batched across candidates and sources, sorted by length, within
+a budget of tokens; equal rows are computed once (two candidates that differ in one token share the row in which it is
+masked); and only the masked position is asked for.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.scores import Scored
+from btr.rerankers.base import Reranker
+
+BUDGET = 4096  # tokens in a batch
+MAX_TOKENS = 512  # of a candidate; one that is longer is not scored
+
+
+class Row(NamedTuple):
+    """A candidate of a source (by number) with one token masked, and the position whose output predicts it."""
+
+    source: int
+    ids: tuple[int, ...]
+    position: int
+
+
+class Encoded(NamedTuple):
+    """A candidate as the model reads it, and for each of its tokens: where it stands, and where it is predicted."""
+
+    ids: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+
+
+class Plan:
+    """The rows that candidates need, each once, with the tokens whose probability is asked for in it."""
+
+    def __init__(self, mask: int) -> None:
+        self.mask = mask
+        self.rows: list[Row] = []
+        self.wanted: list[list[int]] = []
+        self._numbers: dict[Row, int] = {}
+
+    def add(self, source: int, candidate: Encoded) -> list[tuple[int, int]]:
+        """Where the log-probabilities of the candidate's tokens will be: (row, which of its tokens)."""
+        slots = []
+        for place, position in candidate.places:
+            ids = (*candidate.ids[:place], self.mask, *candidate.ids[place + 1 :])
+            number = self._numbers.setdefault(Row(source, ids, position), len(self.rows))
+            if number == len(self.rows):
+                self.rows.append(Row(source, ids, position))
+                self.wanted.append([])
+            tokens = self.wanted[number]
+            if candidate.ids[place] not in tokens:
+                tokens.append(candidate.ids[place])
+            slots.append((number, tokens.index(candidate.ids[place])))
+        return slots
+
+
+class MaskedReranker(Reranker):
+    """A model that predicts masked tokens: the BTR, and encoders such as RoBERTa."""
+
+    mask: int
+    budget: int = BUDGET
+
+    @abstractmethod
+    def encode_candidate(self, source: str, candidate: str) -> Encoded | None:
+        """The candidate as the model reads it; None if it is too long."""
+
+    @abstractmethod
+    def groups(self, sources: Sequence[str]) -> Iterator[range]:
+        """Read sources, as many at a time as memory allows; rows name them by their number in the group."""
+
+    @abstractmethod
+    def logits(self, rows: Sequence[Row]) -> Tensor:
+        """The logits that predict each row's masked token, (rows, vocabulary)."""
+
+    def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
+        scored: list[Scored] = []
+        for group in self.groups([row.source for row in rows]):
+            plan = Plan(self.mask)
+            planned = [self.plan(plan, k, rows[number]) for k, number in enumerate(group)]
+            values = self.run(plan, range(len(plan.rows)))
+            for number, slots in zip(group, planned):
+                scored.append(gather(rows[number], slots, values))
+        return scored
+
+    def plan(self, plan: Plan, number: int, row: Candidates) -> dict[str, list[tuple[int, int]] | None]:
+        """Plan the rows of a source's unique candidates."""
+        slots: dict[str, list[tuple[int, int]] | None] = {}
+        for text in dict.fromkeys(row.candidates):
+            encoded = self.encode_candidate(row.source, text)
+            slots[text] = plan.add(number, encoded) if encoded else None
+        return slots
+
+    @torch.inference_mode()
+    def run(self, plan: Plan, numbers: Sequence[int]) -> dict[int, list[float]]:
+        """Compute planned rows: the log-probabilities of the tokens asked for in each."""
+        values: dict[int, list[float]] = {}
+        for batch in pack([len(plan.rows[number].ids) for number in numbers], self.budget):
+            # Rows of one source stand together: they attend to it as one.
+            chosen = sorted((numbers[k] for k in batch), key=lambda number: plan.rows[number].source)
+            log_probs = self.logits([plan.rows[number] for number in chosen]).float().log_softmax(-1)
+            for number, row in zip(chosen, log_probs):
+                values[number] = row[plan.wanted[number]].tolist()
+        return values
+
+
+def gather(row: Candidates, slots: dict[str, list[tuple[int, int]] | None], values: dict[int, list[float]]) -> Scored:
+    """The mean log-probability of each candidate's tokens."""
+    means: dict[str, float | None] = {}
+    for text, own in slots.items():
+        means[text] = None if own is None else math.fsum(values[number][k] for number, k in own) / len(own)
+    lengths = {text: len(own or ()) for text, own in slots.items()}
+    texts = row.candidates
+    return Scored(row.source, texts, tuple(means[text] for text in texts), tuple(lengths[text] for text in texts))
+
+
+def pack(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Batches of items of similar length; padded to the longest, no batch has more tokens than the budget."""
+    batch: list[int] = []
+    for item in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[item] > budget:
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch

@@ -1,0 +1,112 @@
+"""`btr rerank`: scores and a threshold in, the chosen candidates out."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import zip_longest
+from typing import Any
+
+from btr.corpus.files import PathLike, write_lines
+from btr.corpus.scores import Scored, read_scores
+from btr.errors import InputError
+from btr.metrics import significance
+from btr.metrics.base import Array, Metric
+from btr.metrics.evaluate import load_gold
+from btr.rerankers.base import Decision, Rule, Verdict
+from btr.rerankers.ensemble import AVERAGES, combine
+
+
+def rerank(
+    scores: Sequence[PathLike],
+    output: PathLike | None = None,
+    *,
+    threshold: float = 0.0,
+    top: int | None = None,
+    average: str = "log",
+    at_least: bool = False,
+    drop_runaways: bool = False,
+    metric: str = "m2",
+    gold: Sequence[PathLike] = (),
+    source: PathLike | None = None,
+    reference: Sequence[PathLike] = (),
+) -> dict[str, Any]:
+    """Choose a candidate for each source; with gold, also score the base model and the reranker within each verdict.
+
+    Several files of scores are one ensemble: those of one kind of reranker are averaged, different kinds are added.
+    """
+    if not 0 <= threshold <= 1:
+        raise InputError(f"the threshold must be between 0 and 1, not {threshold:g}.")
+    if average not in AVERAGES:
+        raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
+    rule = Rule(threshold, top, at_least, drop_runaways)
+    signature, rows = read_ensemble(scores, average)
+    against = None
+    if gold or reference:
+        against = load_gold(metric, gold=gold, source=source, reference=reference).metric
+    decided = [(row, rule.decide(row.source, row.candidates, row.means)) for row in rows]
+    texts = [row.candidates[decision.choice] for row, decision in decided]
+    if output is not None:
+        write_lines(output, texts)
+    counts = Counter(decision.verdict for _, decision in decided)
+    result: dict[str, Any] = {
+        "sentences": len(decided),
+        "shares": {verdict.value: 100 * counts[verdict] / max(1, len(decided)) for verdict in Verdict},
+        "threshold": threshold,
+        "top": top,
+    }
+    if against is not None:
+        result["evaluation"] = evaluate_verdicts(against, decided, texts)
+    result["decisions"] = [{"text": text, **asdict(decision)} for text, (_, decision) in zip(texts, decided)]
+    result["signature"] = f"{signature}|threshold:{threshold:g}" + (f"|top:{top}" if top else "")
+    return result
+
+
+def read_ensemble(paths: Sequence[PathLike], average: str) -> tuple[str, Iterator[Scored]]:
+    """The scores of several files together, row by row."""
+    headers, streams = zip(*map(read_scores, paths))
+    signature = "+".join(header.signature for header in headers)
+    if len(paths) > 1:
+        signature += f"|average:{average}"
+
+    def rows() -> Iterator[Scored]:
+        for number, together in enumerate(zip_longest(*streams), 2):
+            for path, row in zip(paths, together):
+                if row is None:
+                    raise InputError(f"{path}: ends before line {number:,}, which its companion files still have.")
+            yield combine(together, [header.reranker for header in headers], average)
+
+    return signature, rows()
+
+
+def evaluate_verdicts(
+    metric: Metric, decided: Sequence[tuple[Scored, Decision]], texts: Sequence[str]
+) -> dict[str, Any]:
+    """The paper's Table 6: the base model's choice and the reranker's suggestion, where it was accepted, and so on."""
+    if len(decided) != metric.size:
+        raise InputError(f"the gold has {metric.size:,} sentences, but the scores have {len(decided):,}.")
+    base = metric.counts([row.candidates[0] for row, _ in decided])
+    suggested = metric.counts([row.candidates[decision.suggestion] for row, decision in decided])
+    result: dict[str, Any] = {
+        "base": metric.score_counts(base).scores,
+        "reranked": metric.score(texts).scores,
+        "verdicts": {},
+        "signature": metric.signature(),
+    }
+    for verdict in Verdict:
+        rows = [number for number, (_, decision) in enumerate(decided) if decision.verdict == verdict]
+        if rows:
+            result["verdicts"][verdict.value] = compare_rows(metric, base[rows], suggested[rows])
+    return result
+
+
+def compare_rows(metric: Metric, base: Array, suggested: Array) -> dict[str, Any]:
+    """Two scores over the same sentences, with the p-values of their difference."""
+    first, second = metric.score_counts(base), metric.score_counts(suggested)
+    name = list(first.scores)[-1]
+    return {
+        "sentences": len(base),
+        "base": first.scores[name],
+        "suggested": second.scores[name],
+        "p_t_test": significance.t_test(metric, base, suggested).p,
+        "p_bootstrap": significance.bootstrap(metric, base, suggested)[name].p,
+    }

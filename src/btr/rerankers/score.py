@@ -1,0 +1,73 @@
+"""`btr score`: candidates in, scores out, by any rerankers."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from btr.corpus.candidates import Candidates, read_candidates
+from btr.corpus.files import PathLike
+from btr.corpus.scores import to_json
+from btr.errors import InputError
+from btr.metrics.base import name_file
+from btr.rerankers.base import Reranker
+from btr.rerankers.ensemble import AVERAGES, Ensemble
+from btr.rerankers.free import MBR, Base, Vote
+from btr.resume import write_windows
+
+WINDOW = 32  # sources that are scored together
+FREE = {"base": Base, "mbr": MBR, "vote": Vote}
+WITH_MODEL = "btr", "l2r", "r2l", "roberta", "bert"
+
+
+def score(
+    candidates: PathLike,
+    rerankers: Sequence[str],
+    output: PathLike,
+    *,
+    average: str = "log",
+    dtype: str = "float32",
+    device: str | None = None,
+    int8: bool = False,
+    budget: int = 4096,
+) -> str:
+    """Score every candidate of a file; gives the signature of the scores.
+
+    A reranker is `kind:model` (btr, l2r, r2l, roberta, bert) or `base`, `mbr`, `vote`. Several of one kind are
+    averaged, different kinds are added. What is done is kept: the same call after an interruption goes on.
+    """
+    if average not in AVERAGES:
+        raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
+    loaded = [load_reranker(spec, dtype=dtype, device=device, int8=int8, budget=budget) for spec in rerankers]
+    if not loaded:
+        raise InputError("name at least one reranker, e.g. btr:MODEL.")
+    ensemble = Ensemble(loaded, average)
+    header = {"reranker": ensemble.kind, "signature": ensemble.signature}
+    if str(candidates) != "-":
+        header["candidates"] = name_file(candidates)
+
+    def work(window: Sequence[Candidates]) -> Iterable[str]:
+        return (json.dumps(to_json(row), ensure_ascii=False) for row in ensemble.score_many(window))
+
+    write_windows(read_candidates(candidates), work, output, header, WINDOW)
+    return ensemble.signature
+
+
+def load_reranker(
+    spec: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False, budget: int = 4096
+) -> Reranker:
+    """A reranker from its description: `kind:model`, or the name of one that needs no model."""
+    kind, _, model = spec.partition(":")
+    if kind in FREE and not model:
+        return FREE[kind]()
+    if kind not in WITH_MODEL or not model:
+        raise InputError(
+            f"{spec!r} is no reranker; use {', '.join(f'{name}:MODEL' for name in WITH_MODEL)}, "
+            f"or one that needs no model: {', '.join(FREE)}."
+        )
+    from btr.models.load import load
+    from btr.rerankers.btr import BTR
+    from btr.rerankers.encoders import BERT, RoBERTa
+    from btr.rerankers.left_to_right import LeftToRight, RightToLeft
+
+    loaded = load(kind, model, dtype=dtype, device=device, int8=int8)
+    classes = {"btr": BTR, "l2r": LeftToRight, "r2l": RightToLeft, "roberta": RoBERTa, "bert": BERT}
+    return classes[kind](loaded, budget)  # type: ignore[abstract]

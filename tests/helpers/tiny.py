@@ -1,0 +1,101 @@
+"""Tiny models with random weights, saved as real ones are: they load in milliseconds, and nothing is downloaded."""
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForSequenceClassification,
+    MPNetConfig,
+    MPNetForMaskedLM,
+    MT5Config,
+    MT5ForConditionalGeneration,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from btr.models.bidirectional import make_bidirectional
+
+WORDS = "a b c d e the cat cats sat sits on mat . , I has have two dog dogs he she it goes go went".split()  # noqa: SIM905
+T5_SHAPE = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_heads": 4, "decoder_start_token_id": 0}
+BERT_SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+
+
+def t5_tokenizer(mask="<extra_id_0>"):
+    vocabulary = {word: k for k, word in enumerate(["<pad>", "</s>", "<unk>", *WORDS, mask])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", extra_special_tokens=[mask]
+    )
+
+
+def bert_tokenizer(types=True):
+    vocabulary = {word: k for k, word in enumerate(["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", *WORDS])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    second = "$B:1 [SEP]:1" if types else "[SEP] $B [SEP]"
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair=f"[CLS] $A [SEP] {second}", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    inputs = ["input_ids", "token_type_ids", "attention_mask"] if types else ["input_ids", "attention_mask"]
+    names = {"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]", "unk": "[UNK]"}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, model_input_names=inputs, **{f"{name}_token": text for name, text in names.items()}
+    )
+
+
+def randomise(model, seed=0):
+    """Weights large enough that every token matters."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=generator) * 0.3)
+    return model.eval()
+
+
+def save(model, tokenizer, folder):
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def save_t5(folder, style="v1.1", bidirectional=False, seed=0, **options):
+    """`style` is v1.1 (gated, untied), v1.0 (relu, tied, scaled output) or mt5."""
+    tokenizer = t5_tokenizer("▁<extra_id_0>" if style == "mt5" else "<extra_id_0>")
+    shape = {**T5_SHAPE, "vocab_size": len(tokenizer), **options}
+    if style == "mt5":
+        model = MT5ForConditionalGeneration(MT5Config(**shape))
+    else:
+        kind = "gated-gelu" if style == "v1.1" else "relu"
+        model = T5ForConditionalGeneration(T5Config(**shape, feed_forward_proj=kind))
+        if style == "v1.1":
+            model.config.scale_decoder_outputs = False
+            model.config.tie_word_embeddings = False
+            model.lm_head.weight = torch.nn.Parameter(torch.zeros_like(model.lm_head.weight))
+    randomise(model, seed)
+    if bidirectional:
+        make_bidirectional(model)
+    return save(model, tokenizer, folder)
+
+
+def save_encoder(folder, style="bert", seed=0):
+    """A masked language model: bert (with token types), roberta or mpnet."""
+    tokenizer = bert_tokenizer(types=style == "bert")
+    shape = {**BERT_SHAPE, "vocab_size": len(tokenizer), "pad_token_id": 0}
+    model = {
+        "bert": lambda: BertForMaskedLM(BertConfig(**shape, max_position_embeddings=64)),
+        "roberta": lambda: RobertaForMaskedLM(RobertaConfig(**shape, max_position_embeddings=66, type_vocab_size=1)),
+        "mpnet": lambda: MPNetForMaskedLM(MPNetConfig(**shape, max_position_embeddings=66)),
+    }[style]()
+    return save(randomise(model, seed), tokenizer, folder)
+
+
+def save_classifier(folder, labels=2, seed=0):
+    tokenizer = bert_tokenizer()
+    config = BertConfig(**BERT_SHAPE, vocab_size=len(tokenizer), num_labels=labels, max_position_embeddings=64)
+    return save(randomise(BertForSequenceClassification(config), seed), tokenizer, folder)

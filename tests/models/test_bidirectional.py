@@ -1,0 +1,107 @@
+import json
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from transformers import AutoModelForSeq2SeqLM
+
+from btr.errors import InputError
+from btr.models import bidirectional
+from btr.models.bidirectional import make_bidirectional, sees_both_sides
+from btr.models.decoder import decode, encode
+from btr.models.load import load
+
+
+@pytest.fixture(autouse=True)
+def _no_gradients():
+    with torch.no_grad():
+        yield
+
+
+@pytest.mark.parametrize("style", ["v1.1", "v1.0", "mt5"])
+def test_saved_folder_says_that_it_is_bidirectional(tmp_path, style):
+    folder = tiny.save_t5(tmp_path, style, bidirectional=True)
+    assert json.loads((Path(folder) / "config.json").read_text())["bidirectional_decoder"] is True
+    loaded = load("btr", folder)
+    assert sees_both_sides(loaded.model)
+    # The library's own loading knows nothing of it, and gives a causal decoder.
+    assert not sees_both_sides(AutoModelForSeq2SeqLM.from_pretrained(folder))
+
+
+def test_a_later_token_moves_an_earlier_output_only_if_bidirectional(tmp_path):
+    model = AutoModelForSeq2SeqLM.from_pretrained(tiny.save_t5(tmp_path))
+    source, first, second = torch.tensor([[3, 4, 1]]), torch.tensor([[0, 5, 6, 1]]), torch.tensor([[0, 5, 7, 1]])
+
+    def moved():
+        a, b = (model(input_ids=source, decoder_input_ids=target, use_cache=False).logits for target in (first, second))
+        return (a - b).abs().amax(-1)[0] > 1e-6
+
+    assert moved().tolist() == [False, False, True, True]
+    make_bidirectional(model)
+    assert moved().tolist() == [True, True, True, True]
+
+
+def test_positions_are_those_of_an_encoder(tmp_path):
+    """Relative positions ahead have buckets of their own, where a causal decoder has one for all of them."""
+    model = AutoModelForSeq2SeqLM.from_pretrained(tiny.save_t5(tmp_path))
+    attention = model.decoder.block[0].layer[0].SelfAttention
+    assert attention.compute_bias(5, 5)[0, 0, 0].unique().numel() == 1
+    make_bidirectional(model)
+    expected = attention._relative_position_bucket(torch.arange(5), bidirectional=True)
+    assert torch.equal(attention.compute_bias(5, 5)[0, 0, 0], attention.relative_attention_bias.weight[expected, 0])
+
+
+def test_loading_refuses_a_decoder_that_looks_back_only(tmp_path, monkeypatch):
+    folder = tiny.save_t5(tmp_path, bidirectional=True)
+    monkeypatch.setattr("btr.models.load.make_bidirectional", lambda model: model)
+    with pytest.raises(InputError, match="does not see later tokens"):
+        load("btr", folder)
+    assert bidirectional.CONFIG_KEY in (tmp_path / "config.json").read_text()
+
+
+@pytest.mark.parametrize("style", ["v1.1", "v1.0", "mt5"])
+@pytest.mark.parametrize("open_", [False, True])
+def test_our_decoder_is_the_models_own(tmp_path, style, open_):
+    """States from shared keys and values, in a padded batch, give the logits of the library's plain forward pass."""
+    model = AutoModelForSeq2SeqLM.from_pretrained(tiny.save_t5(tmp_path, style))
+    if open_:
+        make_bidirectional(model)
+    sources = [[5, 6, 7, 1], [9, 10, 1]]
+    rows, whose, at = [[0, 4, 5, 1], [0, 8, 9, 10, 11, 1], [0, 20, 1]], [0, 1, 1], [2, 0, 1]
+    memories = encode(model, sources)
+    whole = decode(model, rows, [memories[k] for k in whose], None)
+    one = decode(model, rows, [memories[k] for k in whose], at)
+    for k, row in enumerate(rows):
+        plain = model(
+            input_ids=torch.tensor([sources[whose[k]]]), decoder_input_ids=torch.tensor([row]), use_cache=False
+        ).logits[0]
+        torch.testing.assert_close(model.lm_head(whole[k, : len(row)]), plain, rtol=0, atol=1e-5)
+        torch.testing.assert_close(model.lm_head(one[k]), plain[at[k]], rtol=0, atol=1e-5)
+
+
+def test_wrong_kinds_are_refused_in_one_sentence(tmp_path):
+    causal = tiny.save_t5(tmp_path / "causal")
+    btr = tiny.save_t5(tmp_path / "btr", bidirectional=True)
+    encoder = tiny.save_encoder(tmp_path / "encoder")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    for kind, name, message in [
+        ("btr", causal, "its decoder is left-to-right, so it is no BTR"),
+        ("l2r", btr, "is a BTR, not l2r"),
+        ("r2l", causal, "writes left to right, so it is not r2l"),
+        ("btr", encoder, "is a bert model, but btr needs a T5"),
+        ("roberta", causal, "is a t5 model, but roberta needs an encoder only"),
+        ("btr", str(tmp_path / "empty"), "has no config.json"),
+        ("btr", str(tmp_path / "file"), "is a file"),
+        ("btr", "no/such-model", "no such folder, shipped model or model on the hub"),
+    ]:
+        with pytest.raises(InputError, match=message) as raised:
+            load(kind, name)
+        assert "\n" not in str(raised.value)
+
+
+def test_signature_changes_with_any_weight(tmp_path):
+    first, second = (load("l2r", tiny.save_t5(tmp_path / str(seed), seed=seed)).signature for seed in (0, 1))
+    again = load("l2r", tiny.save_t5(tmp_path / "again" / "0", seed=0)).signature
+    assert first == again != second
