@@ -68,14 +68,22 @@ def growth(report: Report) -> None:
     words = [f"w{k}" for k in range(300)] + ["the", "a", "of", "to"] * 30
     natural: list[float] = []
     strange: list[float] = []
+    dense: list[float] = []
     for length in (100, 200, 400):
         sources = [[generator.choice(words) for _ in range(length)] for _ in range(10)]
         changed = [[word if generator.random() > 0.1 else "x" for word in source] for source in sources]
         natural.append(sum(map(spent, sources, changed)) / len(sources))
         strange.append(spent(sources[0], [f"v{k}" for k in range(length)]))
-        report.say(f"{length} tokens: every tenth changed {natural[-1]:.4f} s, nothing in common {strange[-1]:.3f} s")
+        own = [f"w{k}" for k in range(length)]
+        gold = [Edit(k, k + k % 4, "X", ("w1 w2",)) for k in range(0, length - 3, 3)]
+        dense.append(spent(own, ["w1", "w2", "w3", "w4"] * (length // 4), gold))
+        report.say(
+            f"{length} tokens: every tenth changed {natural[-1]:.4f} s, nothing in common {strange[-1]:.3f} s, "
+            f"repeated 4-grams against an edit at every third word {dense[-1]:.3f} s"
+        )
     report.ratio("growth_natural_200_to_400", natural[2] / natural[1])
     report.ratio("growth_worst_200_to_400", strange[2] / strange[1])
+    report.ratio("growth_dense_gold_200_to_400", dense[2] / dense[1])
 
 
 def main() -> None:

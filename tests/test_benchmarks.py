@@ -13,12 +13,22 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize(
     ("name", "ratios"),
     [
-        ("m2", {"official_cpu_over_ours", "growth_natural_200_to_400", "growth_worst_200_to_400"}),
+        (
+            "m2",
+            {
+                "official_cpu_over_ours",
+                "growth_natural_200_to_400",
+                "growth_worst_200_to_400",
+                "growth_dense_gold_200_to_400",
+            },
+        ),
         ("gleu", {"pass_per_draw_over_ours"}),
+        ("pll --layers 1 --sources 2", {"fp32", "fp32_2_sources", "int8", "int8_2_sources"}),
     ],
 )
 def test_ratios(data, name, ratios):
-    command = [sys.executable, f"benchmarks/{name}.py", "--json"]
+    script, *options = name.split()
+    command = [sys.executable, f"benchmarks/{script}.py", *options, "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     printed = json.loads(done.stdout)
     assert set(printed) == ratios
