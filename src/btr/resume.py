@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from btr.corpus.files import PathLike, writing
 from btr.errors import InputError, Interrupted
+from btr.progress import track
 
 T = TypeVar("T")
 
@@ -52,8 +53,10 @@ def write_windows(
     output: PathLike,
     header: dict[str, Any],
     size: int,
+    what: str,
 ) -> None:
     """Write a header, then a line for each item; `work` turns a window of items into their lines."""
+    items = track(items, None, what)
     if os.fspath(output) == "-":
         with writing(output) as file:
             file.write(json.dumps(header) + "\n")

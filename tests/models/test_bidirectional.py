@@ -94,6 +94,7 @@ def test_wrong_kinds_are_refused_in_one_sentence(tmp_path):
         ("roberta", causal, "is a t5 model, but roberta needs an encoder only"),
         ("btr", str(tmp_path / "empty"), "has no config.json"),
         ("btr", str(tmp_path / "file"), "is a file"),
+        ("btr", "/no/such/folder", "no such folder"),
         ("btr", "no/such-model", "no such folder, shipped model or model on the hub"),
     ]:
         with pytest.raises(InputError, match=message) as raised:

@@ -1,6 +1,7 @@
 """Loading models by folder, name or hub id; whatever is wrong with them is said in one sentence."""
 
 import hashlib
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.utils import logging as transformers_logging
 
 from btr.errors import InputError
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, check_bidirectional, make_bidirectional
@@ -41,6 +43,7 @@ class Loaded:
 
 def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> Loaded:
     """Load a model of a kind: btr, l2r, r2l (T5), roberta (any masked language model) or bert (any classifier)."""
+    quiet()
     folder = find(name)
     config = read_config(folder, name)
     check_kind(kind, config, name)
@@ -59,6 +62,13 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
     return Loaded(model, tokenizer, signature)
 
 
+def quiet() -> None:
+    """Keep libraries from talking: what matters is said in one sentence."""
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
+
+
 def find(name: str) -> str:
     """A folder as it is, a shipped model by its name, and anything else as a hub id."""
     if Path(name).is_dir():
@@ -67,6 +77,8 @@ def find(name: str) -> str:
         return str(SHIPPED / name)
     if Path(name).exists():
         raise InputError(f"{name}: is a file; a model is a folder with config.json and model.safetensors.")
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:  # a hub id is name or owner/name
+        raise InputError(f"{name}: no such folder.")
     return name
 
 

@@ -47,7 +47,7 @@ def score(
     def work(window: Sequence[Candidates]) -> Iterable[str]:
         return (json.dumps(to_json(row), ensure_ascii=False) for row in ensemble.score_many(window))
 
-    write_windows(read_candidates(candidates), work, output, header, WINDOW)
+    write_windows(read_candidates(candidates), work, output, header, WINDOW, "Scoring")
     return ensemble.signature
 
 
