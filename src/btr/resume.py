@@ -8,11 +8,12 @@ undisturbed run.
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from btr.corpus.files import PathLike, writing
 from btr.errors import InputError, Interrupted
@@ -34,12 +35,12 @@ class Share:
         return cls(int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)))
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait until all processes are here, however long the slowest takes."""
         if self.world > 1:
             import torch
             from accelerate import PartialState
 
-            PartialState(cpu=not torch.cuda.is_available()).wait_for_everyone()
+            PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=30)).wait_for_everyone()
 
     def part(self, output: PathLike) -> Path:
         """Where this process writes until all are done."""
@@ -57,25 +58,30 @@ def write_windows(
 ) -> None:
     """Write a header, then a line for each item; `work` turns a window of items into their lines."""
     items = track(items, None, what)
+    share = Share.current()
     if os.fspath(output) == "-":
+        if share.world > 1:
+            raise InputError("several processes can't share standard output; name a file with -o.")
         with writing(output) as file:
             file.write(json.dumps(header) + "\n")
             for window in windows(items, size):
                 file.writelines(line + "\n" for line in work(window))
         return
-    share = Share.current()
     part = share.part(output)
-    done = resume(part, header, size)
+    share.wait()
     try:
-        with open(part, "a", encoding="utf-8", newline="\n") as file:
+        with open(part, "ab") as file_, locked(file_, part):
+            done = resume(part, header, size)
+            file_.seek(0, os.SEEK_END)
             if not done:
-                file.write(json.dumps(header) + "\n")
+                file_.write((json.dumps(header) + "\n").encode())
             mine = (window for number, window in enumerate(windows(items, size)) if number % share.world == share.rank)
             for window in islice(mine, done, None):
-                file.writelines(line + "\n" for line in work(window))
-                file.flush()
-    except InputError:
-        part.unlink()  # what is bad must be mended first, and is another input then
+                file_.write("".join(line + "\n" for line in work(window)).encode())
+                file_.flush()
+    except InputError as error:
+        if not isinstance(error, OtherRunError):
+            part.unlink(missing_ok=True)  # what is bad must be mended first, and is another input then
         raise
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; the same command goes on where it was ({part} holds what is done).") from None
@@ -83,6 +89,33 @@ def write_windows(
     if share.rank == 0:
         merge([Share(rank, share.world).part(output) for rank in range(share.world)], output, size)
     share.wait()
+
+
+class OtherRunError(InputError):
+    """The unfinished file belongs to another run: it is not ours to remove."""
+
+
+@contextmanager
+def locked(file: IO[bytes], part: Path) -> Iterator[None]:
+    """Keep a second run from writing to the same file."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # no such locks on this system
+        pass
+    except OSError:
+        raise OtherRunError(f"{part}: another run is writing to it; wait for it, or choose another output.") from None
+    yield
+
+
+def check_output(output: PathLike) -> None:
+    """Refuse an output that can't be written, before any work is done."""
+    path = Path(output)
+    if path.is_dir():
+        raise InputError(f"{output}: is a folder; name a file in it.")
+    if os.fspath(output) != "-" and not os.access(path.parent, os.W_OK):
+        raise InputError(f"{output}: cannot be written; is {path.parent} a folder that you may write to?")
 
 
 def windows(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -94,22 +127,20 @@ def windows(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def resume(part: Path, header: dict[str, Any], size: int) -> int:
     """How many whole windows an earlier run left; anything after them is cut off."""
-    try:
-        lines = part.read_bytes().splitlines(keepends=True) if part.exists() else []
-        if lines and lines[-1][-1:] != b"\n":
-            lines.pop()
-        if not lines:
-            part.unlink(missing_ok=True)
-            return 0
-        if lines[0] != (json.dumps(header) + "\n").encode():
-            raise InputError(
-                f"{part}: is an unfinished file of another model or input; remove it, or choose another output."
-            )
-        done = (len(lines) - 1) // size
-        os.truncate(part, sum(map(len, lines[: 1 + done * size])) if done else 0)
-        return done
-    except OSError as error:
-        raise InputError(f"{part}: cannot be written ({error.strerror}).") from None
+    lines, end, keep = 0, 0, 0
+    with open(part, "rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            if not end and line != (json.dumps(header) + "\n").encode():
+                raise OtherRunError(
+                    f"{part}: is an unfinished file of another model or input; remove it, or choose another output."
+                )
+            lines, end = lines + 1, end + len(line)
+            if lines > 1 and (lines - 1) % size == 0:
+                keep = end
+    os.truncate(part, keep)
+    return (lines - 1) // size if keep else 0
 
 
 def merge(parts: Sequence[Path], output: PathLike, size: int) -> None:

@@ -46,6 +46,7 @@ def test_one_file_a_rank(tmp_path):
         ('{"source": "a", "candidates": "b"}', 'line 2: "candidates" must be a list of texts'),
         ('{"source": "a", "candidates": []}', "line 2: has no candidate"),
         ('{"source": "a", "candidates": ["b"], "log_probs": [1, 2]}', 'line 2: "log_probs" must be a list of 1'),
+        ('{"source": "a", "candidates": ["b\\nc"]}', "line 2: a source or candidate has a line break"),
         ('{"gec_outputs": [["b"]]}', 'line 2: expected "source"'),
         ('{"source": ["a"], "gec_outputs": ["b"]}', 'line 2: expected {"gec_outputs"'),
     ],
@@ -104,6 +105,9 @@ def test_broken_scores(tmp_path):
         list(read_scores(tmp_path / "s")[1])
     write_lines(tmp_path / "s", [head, '{"source": "a", "candidates": ["b"], "means": ["q"], "lengths": [1]}'])
     with pytest.raises(InputError, match='line 2: "means" must be a list of 1 numbers'):
+        list(read_scores(tmp_path / "s")[1])
+    write_lines(tmp_path / "s", [head, '{"source": "a", "candidates": ["b"], "means": [NaN], "lengths": [1]}'])
+    with pytest.raises(InputError, match='line 2: "means" has a number that is not finite'):
         list(read_scores(tmp_path / "s")[1])
     write_lines(tmp_path / "s", ['{"source": "a", "candidates": ["b"]}'])
     with pytest.raises(InputError, match="line 1: expected a header"):

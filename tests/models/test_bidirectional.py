@@ -102,6 +102,38 @@ def test_wrong_kinds_are_refused_in_one_sentence(tmp_path):
         assert "\n" not in str(raised.value)
 
 
+def test_untrained_parts_are_refused(tmp_path):
+    """The library would make up weights that a folder does not have: noise, and another one each time."""
+    encoder, classifier = tiny.save_encoder(tmp_path / "mlm"), tiny.save_classifier(tmp_path / "cls")
+    with pytest.raises(InputError, match="has no weights for bert.pooler"):
+        load("bert", encoder)
+    with pytest.raises(InputError, match="has no weights for cls"):
+        load("roberta", classifier)
+
+
+def test_broken_folders_are_refused(tmp_path):
+    folder = Path(tiny.save_t5(tmp_path / "model"))
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(weights[:-100])
+    with pytest.raises(InputError, match="can't be loaded as l2r"):
+        load("l2r", str(folder))
+    (folder / "model.safetensors").write_bytes(weights)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match="has no tokenizer"):
+        load("l2r", str(folder))
+
+
+def test_devices_and_types(tmp_path):
+    folder = tiny.save_t5(tmp_path)
+    for options, message in [
+        ({"dtype": "float16"}, "dtype must be one of float32, bfloat16"),
+        ({"device": "nowhere"}, "device 'nowhere' can't be used"),
+        ({"int8": True, "dtype": "bfloat16"}, "int8 is for float32 models on a CPU"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            load("l2r", folder, **options)
+
+
 def test_signature_changes_with_any_weight(tmp_path):
     first, second = (load("l2r", tiny.save_t5(tmp_path / str(seed), seed=seed)).signature for seed in (0, 1))
     again = load("l2r", tiny.save_t5(tmp_path / "again" / "0", seed=0)).signature

@@ -88,8 +88,8 @@ def test_vote_may_make_a_new_candidate():
     assert scored.candidates == ("x b c", "x b z", "a b z")  # x and z have two of three votes
     assert scored.means == (-1, 0, -1)
     combined = Vote().score("a b c d e", ["x b y d e", "x b c d z", "a b y d z"])
-    assert combined.candidates[-1] == "x b y d z"
-    assert combined.means == (-1, -1, -1, 0)
+    assert combined.candidates == ("x b y d e", "x b y d z", "x b c d z", "a b y d z")
+    assert combined.means == (-1, 0, -1, -1)
 
 
 def row(*means):
@@ -98,13 +98,16 @@ def row(*means):
 
 def test_averages():
     means = [(-1.0, -2.0, None), (-3.0, -2.0, -1.0)]
-    assert average_means(means, "log") == [-2, -2, None]
+    assert average_means(means, "log", [0, 1]) == [-2, -2, None]
     expected = math.log((math.exp(-1) + math.exp(-3)) / 2)
-    assert average_means(means, "probability") == [pytest.approx(expected), pytest.approx(-2), None]
+    assert average_means(means, "probability", [0, 1]) == [pytest.approx(expected), pytest.approx(-2), None]
     high, low = 1 / (1 + math.exp(-1)), 1 / (1 + math.exp(1))
-    both = average_means(means, "f")
+    both = average_means(means, "f", [0, 1])
     assert both[:2] == pytest.approx([math.log((high + low) / 2)] * 2)
     assert both[2] is None
+    assert average_means([(-800.0, -900.0)] * 2, "f", [0, 1])[1] == pytest.approx(-100)
+    twice = average_means([(-1.0, -1.0, -2.0), (-3.0, -3.0, -2.0)], "f", [0, 2])  # a duplicate takes no part
+    assert [twice[0], twice[2]] == pytest.approx(both[:2])
 
 
 def test_seeds_are_averaged_and_kinds_are_added():

@@ -1,5 +1,6 @@
 """`btr score` and `btr rerank` from file to file."""
 
+import io
 import json
 import math
 import os
@@ -120,9 +121,41 @@ def test_an_unfinished_file_of_another_model_is_refused(tmp_path, model):
         btr.score(CANDIDATES, [f"btr:{other}"], tmp_path / "scores.jsonl")
 
 
+def test_a_stream_is_never_resumed(tmp_path, monkeypatch):
+    """What was left of one stream is not mixed with another."""
+    part = tmp_path / "scores.jsonl.part"
+    part.write_text('{"reranker": "mbr", "signature": "mbr|btr:0.1.0", "budget": 4096}\n' + "old\n" * 64)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CANDIDATES.read_bytes())))
+    btr.score("-", ["mbr"], tmp_path / "scores.jsonl")
+    assert len(list(read_scores(tmp_path / "scores.jsonl")[1])) == 20
+
+
+def test_another_budget_is_another_run(tmp_path, model):
+    (tmp_path / "scores.jsonl.part").write_text('{"reranker": "mbr", "signature": "mbr", "budget": 1}\n')
+    with pytest.raises(InputError, match="unfinished file of another model or input"):
+        btr.score(CANDIDATES, ["mbr"], tmp_path / "scores.jsonl")
+    assert (tmp_path / "scores.jsonl.part").exists()
+
+
+def test_output_is_checked_before_the_work(tmp_path):
+    for output, message in [(tmp_path, "is a folder"), (tmp_path / "no" / "where.jsonl", "cannot be written")]:
+        with pytest.raises(InputError, match=message):
+            btr.score(CANDIDATES, ["btr:no-such-model"], output)
+
+
+def test_two_runs_do_not_write_to_one_file(tmp_path):
+    import fcntl
+
+    with open(tmp_path / "scores.jsonl.part", "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another run is writing to it"):
+            btr.score(CANDIDATES, ["mbr"], tmp_path / "scores.jsonl")
+
+
 def test_bad_input(tmp_path, model):
     for rerankers, options, message in [
         ([], {}, "name at least one reranker"),
+        (["btr:/no/such/model"], {}, "no such folder"),
         (["btr"], {}, "'btr' is no reranker; use btr:MODEL"),
         (["gpt:x"], {}, "'gpt:x' is no reranker"),
         (["mbr"], {"average": "x"}, "average must be one of log, probability, f"),
@@ -159,6 +192,7 @@ def test_rerank_by_threshold(tmp_path, scores):
     result = btr.rerank([scores], tmp_path / "out.txt", threshold=0.49, top=2)
     assert result["shares"] == {"accept": 25, "reject": 25, "equal": 50}  # margins 0.5 … 0.82 are over 0.49
     assert result["signature"] == "sig|threshold:0.49|top:2"
+    assert btr.rerank([scores], at_least=True)["signature"] == "sig|threshold:0|at_least:True"
     base, out = (list(read_lines(path)) for path in (EXAMPLES / "base.txt", tmp_path / "out.txt"))
     second = list(read_lines(EXAMPLES / "second.txt"))
     assert out == base[:5] + second[5:10] + base[10:]

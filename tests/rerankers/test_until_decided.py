@@ -4,11 +4,16 @@ import random
 
 import pytest
 import tiny
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from btr.corpus.candidates import Candidates, read_candidates
-from btr.models.load import load
-from btr.rerankers.base import Rule
+from btr.errors import InputError
+from btr.models.load import Loaded, load
+from btr.rerankers.base import Rule, Verdict
 from btr.rerankers.btr import BTR
+from btr.rerankers.encoders import RoBERTa
+from btr.rerankers.pll import Encoded, MaskedReranker
 from btr.rerankers.until_decided import rerank_until_decided
 
 
@@ -38,6 +43,83 @@ def test_decisions_are_those_of_full_scores(reranker, rule):
     certain = rerank_until_decided(reranker, rows, rule)
     assert [(c.choice, c.verdict) for c in certain] == [(d.choice, d.verdict) for d in full]
     assert 0 < sum(c.computed for c in certain) < sum(c.rows for c in certain)
+
+
+@pytest.mark.parametrize("budget", [1, 40])
+def test_in_small_groups(reranker, budget):
+    small = BTR(Loaded(reranker.model, reranker.tokenizer, "small"), budget)
+    rows, rule = made_up(12), Rule(0.3, drop_runaways=True)
+    assert rerank_until_decided(small, rows, rule) == rerank_until_decided(reranker, rows, rule)
+
+
+def test_with_an_encoder(tmp_path):
+    encoder = RoBERTa(load("roberta", tiny.save_encoder(tmp_path)))
+    rows, rule = made_up(20), Rule(0.2)
+    full = [rule.decide(s.source, s.candidates, s.means) for s in encoder.score_many(rows)]
+    certain = rerank_until_decided(encoder, rows, rule)
+    assert [(c.choice, c.verdict) for c in certain] == [(d.choice, d.verdict) for d in full]
+
+
+def test_int8_is_refused(reranker):
+    rough = BTR(Loaded(reranker.model, reranker.tokenizer, "x|int8"))
+    with pytest.raises(InputError, match="needs exact scores"):
+        rerank_until_decided(rough, made_up(1))
+
+
+class Made(MaskedReranker):
+    """A reranker whose log-probabilities are given: candidates are texts of one-letter words."""
+
+    mask, vocabulary, signature = -1, 128, "made"
+
+    def __init__(self, table):
+        self.table = table  # (row's ids, token) → log-probability
+        self.asked = 0
+
+    def encode_candidate(self, source, candidate):
+        ids = tuple(map(ord, candidate.replace(" ", "")))
+        return Encoded(ids, tuple((k, k) for k in range(len(ids))))
+
+    def groups(self, sources):
+        yield range(len(sources))
+
+    def logits(self, rows):
+        raise AssertionError
+
+    def run(self, plan, numbers):
+        self.asked += len(numbers)
+        return {n: [self.table(plan.rows[n].ids, token) for token in plan.wanted[n]] for n in numbers}
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(st.text("abc", min_size=1, max_size=6), min_size=2, max_size=5),
+    st.integers(0, 10**6),
+    st.sampled_from([0.05, 0.5, 3.0]),
+    st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6]),
+)
+def test_whatever_the_scores_are(texts, seed, scale, threshold):
+    """Sure models, unsure ones, margins on both sides of the threshold: never another decision."""
+
+    def table(ids, token):
+        return -random.Random(f"{seed} {ids} {token}").expovariate(1 / scale)
+
+    rows = [Candidates("s", tuple(" ".join(text) for text in texts))]
+    reranker, rule = Made(table), Rule(threshold)
+    scored = reranker.score_many(rows)[0]
+    decision = rule.decide(scored.source, scored.candidates, scored.means)
+    (certain,) = rerank_until_decided(reranker, rows, rule)
+    assert (certain.choice, certain.verdict) == (decision.choice, decision.verdict)
+
+
+def test_margins_that_unknown_candidates_decide():
+    """The winner is certain early, and whether it is accepted hangs on a third candidate alone."""
+    tokens = {"a": -2.0, "b": -0.5, "c": None}
+    for third, verdict in ((-0.6, Verdict.REJECT), (-9.0, Verdict.ACCEPT)):
+        tokens["c"] = third
+        reranker = Made(lambda ids, token: tokens[chr(token)])
+        # f of b less f of a: (e^-0.5 - e^-2) / (e^-0.5 + e^-2 + e^third) = 0.364 or 0.635
+        (certain,) = rerank_until_decided(reranker, [Candidates("s", ("a", "b", "c"))], Rule(0.5))
+        assert certain.verdict == verdict
 
 
 def test_on_real_candidates(data, reranker):

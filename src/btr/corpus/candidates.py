@@ -46,6 +46,8 @@ def _parse(row: dict[str, Any], path: PathLike, number: int) -> Candidates:
             raise InputError(f'{where}: has no "source"; each line needs a source and its candidates.')
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise InputError(f'{where}: "candidates" must be a list of texts.')
+    if any("\n" in text for text in (source, *texts)):
+        raise InputError(f"{where}: a source or candidate has a line break; they are one line each.")
     if not texts:
         raise InputError(f"{where}: has no candidate; at least the base model's own output is needed.")
     if log_probs is not None and (

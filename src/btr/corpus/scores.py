@@ -6,6 +6,7 @@ threshold and ensemble is a cheap question to the same file.
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +59,8 @@ def _parse(row: dict[str, Any], where: str) -> Scored:
         if not isinstance(values, list) or len(values) != len(texts) or not all(isinstance(v, types) for v in values):
             raise InputError(f'{where}: "{name}" must be a list of {len(texts)} numbers, one a candidate.')
     means = tuple(None if mean is None else float(mean) for mean in row["means"])
+    if any(mean is not None and not math.isfinite(mean) for mean in means):
+        raise InputError(f'{where}: "means" has a number that is not finite.')
     return Scored(row["source"], tuple(texts), means, tuple(map(int, row["lengths"])))
 
 

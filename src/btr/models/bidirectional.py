@@ -33,7 +33,7 @@ def sees_both_sides(model: PreTrainedModel) -> bool:
     was_training = model.training
     model.eval()
     source = torch.tensor([[5, 6, model.config.eos_token_id]], device=model.device)
-    start = model.config.decoder_start_token_id
+    start = model.config.decoder_start_token_id or model.config.pad_token_id
     targets = torch.tensor([[start, 7, 8], [start, 7, 9]], device=model.device)
     logits = model(input_ids=source.expand(2, -1), decoder_input_ids=targets, use_cache=False).logits[:, 0].float()
     model.train(was_training)

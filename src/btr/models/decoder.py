@@ -4,7 +4,7 @@ The numbers are those of the model's own forward pass. What differs is what is n
 source again for each row, the last layer where nobody asks for it, and logits of tokens that are not scored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -36,6 +36,19 @@ def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[Mem
         for row, length in enumerate(lengths):
             layers[row].append((keys[row : row + 1, :, :length], values[row : row + 1, :, :length]))
     return [Memory(own) for own in layers]
+
+
+def encode_groups(
+    model: PreTrainedModel, sources: Sequence[Sequence[int]], budget: int
+) -> Iterator[tuple[range, list[Memory]]]:
+    """Encode sources in their order, as many at a time as the budget of tokens allows."""
+    start = 0
+    while start < len(sources):
+        stop = start + 1
+        while stop < len(sources) and (stop + 1 - start) * max(map(len, sources[start : stop + 1])) <= budget:
+            stop += 1
+        yield range(start, stop), encode(model, sources[start:stop])
+        start = stop
 
 
 @torch.inference_mode()

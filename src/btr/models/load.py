@@ -2,11 +2,13 @@
 
 import hashlib
 import logging
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModelForMaskedLM,
@@ -23,6 +25,8 @@ from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, check_bidirectiona
 
 SHIPPED = Path(__file__).parent / "shipped"
 RIGHT_TO_LEFT_KEY = "right_to_left"
+DTYPES = "float32", "bfloat16"
+TOKENIZER_FILES = "tokenizer.json", "spiece.model", "sentencepiece.bpe.model", "vocab.json", "vocab.txt"
 AUTO_CLASSES: dict[str, Any] = {
     "btr": AutoModelForSeq2SeqLM,
     "l2r": AutoModelForSeq2SeqLM,
@@ -44,15 +48,24 @@ class Loaded:
 def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> Loaded:
     """Load a model of a kind: btr, l2r, r2l (T5), roberta (any masked language model) or bert (any classifier)."""
     quiet()
+    place = choose_device(device)
+    if dtype not in DTYPES:
+        raise InputError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}.")
+    if int8 and (dtype != "float32" or place.type != "cpu"):
+        raise InputError("int8 is for float32 models on a CPU.")
     folder = find(name)
     config = read_config(folder, name)
     check_kind(kind, config, name)
     try:
-        model = AUTO_CLASSES[kind].from_pretrained(folder, config=config, dtype=getattr(torch, dtype))
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError) as error:
+        model, report = AUTO_CLASSES[kind].from_pretrained(
+            folder, config=config, dtype=getattr(torch, dtype), output_loading_info=True
+        )
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
-    model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+    if missing := sorted(report["missing_keys"]):
+        raise InputError(f"{name}: has no weights for {missing[0]}, so it is not a trained {kind} model.")
+    tokenizer = load_tokenizer(folder, config, name)
+    model = model.to(place).eval()
     if kind == "btr":
         check_bidirectional(make_bidirectional(model), name)
     signature = f"{kind}|model:{Path(name).name}#{weights_hash(model)}|dtype:{dtype}"
@@ -60,6 +73,40 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
         quantise(model)
         signature += "|int8"
     return Loaded(model, tokenizer, signature)
+
+
+def choose_device(name: str | None) -> torch.device:
+    """The device asked for, or a GPU if there is one: under a launcher, each process its own."""
+    if name is None:
+        if not torch.cuda.is_available():
+            return torch.device("cpu")
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+    try:
+        return torch.zeros(1, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device {name!r} can't be used ({first_line(error)}).") from None
+
+
+def load_tokenizer(folder: str, config: Any, name: str) -> PreTrainedTokenizerBase:
+    """The model's own tokenizer. Where files are missing, the library makes up an empty one: refuse that."""
+    if Path(folder).is_dir() and not any((Path(folder) / file).is_file() for file in TOKENIZER_FILES):
+        raise InputError(
+            f"{name}: has no tokenizer ({', '.join(TOKENIZER_FILES)}); copy it from the model it came from."
+        )
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: its tokenizer can't be loaded ({first_line(error)}).") from None
+    ids: list[int] = tokenizer("a")["input_ids"]
+    if config.model_type in MODEL_TYPES and ids[-1:] != [config.eos_token_id]:
+        raise InputError(f"{name}: its tokenizer does not end a text with </s>, as a T5's does.")
+    return tokenizer
+
+
+def start_token(config: Any) -> int:
+    """What the decoder reads first: the padding, in a T5."""
+    start = getattr(config, "decoder_start_token_id", None)
+    return int(config.pad_token_id if start is None else start)
 
 
 def quiet() -> None:

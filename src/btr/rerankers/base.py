@@ -57,22 +57,21 @@ class Rule:
         taking = self.takes_part(source, candidates)
         scores = [means[number] for number in taking]
         known = [score for score in scores if score is not None]
-        f = [0.0] * len(candidates)
         if not taking or len(known) < len(scores):
-            return Decision(0, 0, tuple(f), 0.0, Verdict.EQUAL)
+            return Decision(0, 0, (0.0,) * len(candidates), 0.0, Verdict.EQUAL)
         shares = dict(zip(taking, softmax(known)))
         by_text = {candidates[number]: share for number, share in shares.items()}
-        f = [
-            by_text.get(text, 0.0) if number in shares or text in by_text else 0.0
-            for number, text in enumerate(candidates)
-        ]
-        suggestion = max(taking, key=lambda number: shares[number])  # the first of equals
-        margin = shares[suggestion] - f[0]
+        f = tuple(by_text.get(text, 0.0) if k < (self.top or k + 1) else 0.0 for k, text in enumerate(candidates))
+        best = known.index(max(known))  # the first of equals
+        return self.judge(taking[best], shares[taking[best]] - f[0], f)
+
+    def judge(self, suggestion: int, margin: float, f: tuple[float, ...] = ()) -> Decision:
+        """What becomes of a suggestion whose f is that much above the base model's choice."""
         if suggestion == 0:
-            return Decision(0, 0, tuple(f), 0.0, Verdict.EQUAL)
+            return Decision(0, 0, f, 0.0, Verdict.EQUAL)
         if self.accepts(margin):
-            return Decision(suggestion, suggestion, tuple(f), margin, Verdict.ACCEPT)
-        return Decision(0, suggestion, tuple(f), margin, Verdict.REJECT)
+            return Decision(suggestion, suggestion, f, margin, Verdict.ACCEPT)
+        return Decision(0, suggestion, f, margin, Verdict.REJECT)
 
 
 def softmax(scores: Sequence[float]) -> list[float]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from torch import Tensor
 
 from btr.errors import InputError
-from btr.models.decoder import Memory, decode, encode
-from btr.models.load import Loaded
-from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Row
+from btr.models.decoder import Memory, decode, encode_groups
+from btr.models.load import Loaded, start_token
+from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Row, read_source
 
 
 class BTR(MaskedReranker):
@@ -23,26 +23,24 @@ class BTR(MaskedReranker):
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = loaded.signature
         self.budget = budget
+        self.vocabulary = loaded.model.config.vocab_size
         self.mask = mask_token(self.tokenizer, loaded.signature)
         self._memories: list[Memory] = []
+        self._too_long: set[str] = set()
 
     def encode_candidate(self, source: str, candidate: str) -> Encoded | None:
         tokens = self.tokenizer(candidate)["input_ids"]
-        if len(tokens) > MAX_TOKENS:
+        if len(tokens) > MAX_TOKENS or source in self._too_long:
             return None
         places = tuple((k + 1, k) for k in range(len(tokens)))
-        return Encoded((self.model.config.decoder_start_token_id, *tokens), places)
+        return Encoded((start_token(self.model.config), *tokens), places)
 
     def groups(self, sources: Sequence[str]) -> Iterator[range]:
-        ids = [self.tokenizer(source)["input_ids"] for source in sources]
-        start = 0
-        while start < len(ids):
-            stop = start + 1
-            while stop < len(ids) and (stop + 1 - start) * max(map(len, ids[start : stop + 1])) <= self.budget:
-                stop += 1
-            self._memories = encode(self.model, ids[start:stop])
-            yield range(start, stop)
-            start = stop
+        ids = [read_source(self.tokenizer, source) for source in sources]
+        self._too_long = {source for source, tokens in zip(sources, ids) if tokens is None}
+        for group, memories in encode_groups(self.model, [tokens or [0] for tokens in ids], self.budget):
+            self._memories = memories
+            yield group
         self._memories = []
 
     def logits(self, rows: Sequence[Row]) -> Tensor:

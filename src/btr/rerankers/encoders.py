@@ -14,6 +14,7 @@ from btr.models.load import Loaded
 from btr.rerankers.base import Reranker
 from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Row, pack
 
+GROUP = 32  # sources whose rows are planned at once
 TARGET = 1  # the second of two texts; also the class of grammatical sentences
 
 
@@ -32,6 +33,7 @@ class RoBERTa(MaskedReranker):
         if self.tokenizer.mask_token_id is None:
             raise InputError(f"{loaded.signature}: its tokenizer has no mask, so it is no masked language model.")
         self.mask = self.tokenizer.mask_token_id
+        self.vocabulary = self.model.config.vocab_size
         self.limit = position_limit(self.model.config)
         # The part of the model that turns states into logits; where it is not known, the whole model gives them.
         self.head: Any = getattr(self.model, "lm_head", None) or getattr(self.model, "cls", None)
@@ -45,7 +47,8 @@ class RoBERTa(MaskedReranker):
         return Encoded(tuple(ids), places) if places else None
 
     def groups(self, sources: Sequence[str]) -> Iterator[range]:
-        yield range(len(sources))
+        for start in range(0, len(sources), GROUP):
+            yield range(start, min(start + GROUP, len(sources)))
 
     def logits(self, rows: Sequence[Row]) -> Tensor:
         ids = pad([row.ids for row in rows], self.tokenizer.pad_token_id, self.model.device)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
 from btr.errors import InputError
-from btr.rerankers.base import Reranker, softmax
+from btr.rerankers.base import Reranker, Rule
 
 AVERAGES = "log", "probability", "f"  # the space in which models of one kind are averaged
 
@@ -28,38 +28,39 @@ class Ensemble(Reranker):
         return [combine(together, kinds, self.average) for together in zip(*every)]
 
 
-def combine(rows: Sequence[Scored], kinds: Sequence[str], average: str = "log") -> Scored:
+def combine(rows: Sequence[Scored], kinds: Sequence[str], average: str = "log", rule: Rule | None = None) -> Scored:
     """One row of scores from those of several rerankers for the same candidates."""
     first = rows[0]
     if any((row.source, row.candidates) != (first.source, first.candidates) for row in rows):
         raise InputError(f"the rerankers did not score the same candidates of {first.source[:40]!r}.")
     if len(rows) == 1:
         return first
+    taking = (rule or Rule()).takes_part(first.source, first.candidates)
     means: list[float | None] = [0.0] * len(first.candidates)
     for kind in dict.fromkeys(kinds):
         own = [row.means for row, other in zip(rows, kinds) if other == kind]
-        for number, value in enumerate(average_means(own, average)):
+        for number, value in enumerate(average_means(own, average, taking)):
             known = means[number]
             means[number] = None if value is None or known is None else known + value
     return Scored(first.source, first.candidates, tuple(means), first.lengths)
 
 
-def average_means(means: Sequence[Sequence[float | None]], space: str) -> list[float | None]:
-    """Average models' scores: the logarithms, the probabilities, or f over the candidates."""
-    if space == "f":
-        known = [number for number in range(len(means[0])) if all(row[number] is not None for row in means)]
-        shares = [dict(zip(known, softmax([row[number] or 0.0 for number in known]))) for row in means if known]
-        return [
-            math.log(sum(share[number] for share in shares) / len(shares)) if number in known else None
-            for number in range(len(means[0]))
-        ]
-    averaged: list[float | None] = []
+def average_means(means: Sequence[Sequence[float | None]], space: str, taking: Sequence[int]) -> list[float | None]:
+    """Average models' scores: the logarithms, the probabilities, or f over the candidates that take part."""
+    columns: list[list[float] | None] = []
     for column in zip(*means):
         values = [value for value in column if value is not None]
-        if len(values) < len(column):
-            averaged.append(None)
-        elif space == "log":
-            averaged.append(sum(values) / len(values))
-        else:
-            averaged.append(math.log(sum(map(math.exp, values)) / len(values)))
-    return averaged
+        columns.append(values if len(values) == len(column) else None)
+    if space == "log":
+        return [sum(values) / len(values) if values else None for values in columns]
+    if space == "f":  # less each model's own logarithm of the sum over the candidates
+        known = [values for number, values in enumerate(columns) if values and number in taking]
+        totals = [log_sum(list(values)) for values in zip(*known)]
+        columns = [[v - total for v, total in zip(values, totals)] if values else None for values in columns]
+    return [log_sum(values) - math.log(len(values)) if values else None for values in columns]
+
+
+def log_sum(values: Sequence[float]) -> float:
+    """The logarithm of the sum of exponentials."""
+    highest = max(values)
+    return highest + math.log(sum(math.exp(value - highest) for value in values))

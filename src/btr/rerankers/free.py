@@ -60,7 +60,7 @@ class MBR(Free):
 class Vote(Free):
     """Edit-level majority: the source with every edit that more than half of the candidates make.
 
-    If no candidate is that, it joins them as the last. A candidate's score falls with each edit that it has more or
+    If no candidate is that, it joins them as the second. A candidate's score falls with each edit that it has more or
     less than the majority.
     """
 
@@ -73,7 +73,8 @@ class Vote(Free):
         consensus = apply_edits(row.source, majority)
         candidates = row.candidates
         if all(text.split() != consensus.split() for text in candidates) and consensus.strip():
-            candidates, edits = (*candidates, consensus), [*edits, majority]
+            candidates = (candidates[0], consensus, *candidates[1:])
+            edits = [edits[0], majority, *edits[1:]]
         means = tuple(-float(len(set(own) ^ set(majority))) for own in edits)
         return Scored(row.source, candidates, means, (1,) * len(means))
 

@@ -6,10 +6,10 @@ import torch
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
-from btr.models.decoder import Memory, decode, encode
-from btr.models.load import Loaded
+from btr.models.decoder import Memory, decode, encode_groups
+from btr.models.load import Loaded, start_token
 from btr.rerankers.base import Reranker
-from btr.rerankers.pll import BUDGET, MAX_TOKENS, pack
+from btr.rerankers.pll import BUDGET, MAX_TOKENS, pack, read_source
 
 CHUNK = 256  # tokens whose logits are in memory at once
 
@@ -31,33 +31,24 @@ class LeftToRight(Reranker):
 
     @torch.inference_mode()
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
-        sources = [self.tokenizer(row.source)["input_ids"] for row in rows]
-        memories: dict[int, Memory] = {}
-        for batch in pack(list(map(len, sources)), self.budget):
-            memories.update(zip(batch, encode(self.model, [sources[number] for number in batch])))
-        targets = {
-            (number, text): self.target(text)
-            for number, row in enumerate(rows)
-            for text in dict.fromkeys(row.candidates)
-        }
-        keys = [key for key, tokens in targets.items() if len(tokens) <= MAX_TOKENS]
-        means: dict[tuple[int, str], float] = {}
-        for batch in pack([len(targets[key]) for key in keys], self.budget):
-            chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
-            scores = self._means([targets[key] for key in chosen], [memories[number] for number, _ in chosen])
-            means.update(zip(chosen, scores))
-        return [
-            Scored(
-                row.source,
-                row.candidates,
-                tuple(means.get((number, text)) for text in row.candidates),
-                tuple(len(targets[number, text]) for text in row.candidates),
-            )
-            for number, row in enumerate(rows)
-        ]
+        sources = [read_source(self.tokenizer, row.source) for row in rows]
+        scored: list[Scored] = []
+        for group, memories in encode_groups(self.model, [tokens or [0] for tokens in sources], self.budget):
+            targets = {(k, text): self.target(text) for k in group for text in dict.fromkeys(rows[k].candidates)}
+            keys = [key for key, tokens in targets.items() if sources[key[0]] and len(tokens) <= MAX_TOKENS]
+            means: dict[tuple[int, str], float] = {}
+            for batch in pack([len(targets[key]) for key in keys], self.budget):
+                chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
+                own = [memories[k - group.start] for k, _ in chosen]
+                means.update(zip(chosen, self._means([targets[key] for key in chosen], own)))
+            for k in group:
+                texts = rows[k].candidates
+                lengths = tuple(len(targets[k, text]) for text in texts)
+                scored.append(Scored(rows[k].source, texts, tuple(means.get((k, text)) for text in texts), lengths))
+        return scored
 
     def _means(self, targets: Sequence[Sequence[int]], memories: Sequence[Memory]) -> list[float]:
-        start = self.model.config.decoder_start_token_id
+        start = start_token(self.model.config)
         states = decode(self.model, [[start, *target[:-1]] for target in targets], memories, None)
         flat = torch.cat([row[: len(target)] for row, target in zip(states, targets)])
         tokens = torch.tensor([token for target in targets for token in target], device=flat.device)

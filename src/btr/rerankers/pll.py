@@ -8,7 +8,7 @@ masked); and only the masked position is asked for.
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,6 +19,8 @@ from btr.rerankers.base import Reranker
 
 BUDGET = 4096  # tokens in a batch
 MAX_TOKENS = 512  # of a candidate; one that is longer is not scored
+MAX_SOURCE = 1024  # tokens of a source; candidates of one that is longer are not scored
+LOGITS = 1 << 26  # in memory at once
 
 
 class Row(NamedTuple):
@@ -65,6 +67,7 @@ class MaskedReranker(Reranker):
     """A model that predicts masked tokens: the BTR, and encoders such as RoBERTa."""
 
     mask: int
+    vocabulary: int
     budget: int = BUDGET
 
     @abstractmethod
@@ -101,7 +104,8 @@ class MaskedReranker(Reranker):
     def run(self, plan: Plan, numbers: Sequence[int]) -> dict[int, list[float]]:
         """Compute planned rows: the log-probabilities of the tokens asked for in each."""
         values: dict[int, list[float]] = {}
-        for batch in pack([len(plan.rows[number].ids) for number in numbers], self.budget):
+        most = max(1, LOGITS // self.vocabulary)
+        for batch in pack([len(plan.rows[number].ids) for number in numbers], self.budget, most):
             # Rows of one source stand together: they attend to it as one.
             chosen = sorted((numbers[k] for k in batch), key=lambda number: plan.rows[number].source)
             log_probs = self.logits([plan.rows[number] for number in chosen]).float().log_softmax(-1)
@@ -120,11 +124,17 @@ def gather(row: Candidates, slots: dict[str, list[tuple[int, int]] | None], valu
     return Scored(row.source, texts, tuple(means[text] for text in texts), tuple(lengths[text] for text in texts))
 
 
-def pack(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Batches of items of similar length; padded to the longest, no batch has more tokens than the budget."""
+def read_source(tokenizer: Any, source: str) -> list[int] | None:
+    """A source's tokens; None if they are too many to read."""
+    tokens: list[int] = tokenizer(source)["input_ids"]
+    return tokens if len(tokens) <= MAX_SOURCE else None
+
+
+def pack(lengths: Sequence[int], budget: int, most: int = 1 << 30) -> Iterator[list[int]]:
+    """Batches of items of similar length: padded to the longest, no more tokens than the budget, and `most` items."""
     batch: list[int] = []
     for item in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[item] > budget:
+        if batch and ((len(batch) + 1) * lengths[item] > budget or len(batch) == most):
             yield batch
             batch = []
         batch.append(item)

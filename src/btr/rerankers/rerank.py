@@ -39,7 +39,7 @@ def rerank(
     if average not in AVERAGES:
         raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
     rule = Rule(threshold, top, at_least, drop_runaways)
-    signature, rows = read_ensemble(scores, average)
+    signature, rows = read_ensemble(scores, average, rule)
     against = None
     if gold or reference:
         against = load_gold(metric, gold=gold, source=source, reference=reference).metric
@@ -57,11 +57,13 @@ def rerank(
     if against is not None:
         result["evaluation"] = evaluate_verdicts(against, decided, texts)
     result["decisions"] = [{"text": text, **asdict(decision)} for text, (_, decision) in zip(texts, decided)]
-    result["signature"] = f"{signature}|threshold:{threshold:g}" + (f"|top:{top}" if top else "")
+    options = {"top": top, "at_least": at_least, "drop_runaways": drop_runaways}
+    told = "".join(f"|{name}:{value}" for name, value in options.items() if value)
+    result["signature"] = f"{signature}|threshold:{threshold:g}{told}"
     return result
 
 
-def read_ensemble(paths: Sequence[PathLike], average: str) -> tuple[str, Iterator[Scored]]:
+def read_ensemble(paths: Sequence[PathLike], average: str, rule: Rule) -> tuple[str, Iterator[Scored]]:
     """The scores of several files together, row by row."""
     headers, streams = zip(*map(read_scores, paths))
     signature = "+".join(header.signature for header in headers)
@@ -73,7 +75,7 @@ def read_ensemble(paths: Sequence[PathLike], average: str) -> tuple[str, Iterato
             for path, row in zip(paths, together):
                 if row is None:
                     raise InputError(f"{path}: ends before line {number:,}, which its companion files still have.")
-            yield combine(together, [header.reranker for header in headers], average)
+            yield combine(together, [header.reranker for header in headers], average, rule)
 
     return signature, rows()
 

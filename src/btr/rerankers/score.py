@@ -1,7 +1,9 @@
 """`btr score`: candidates in, scores out, by any rerankers."""
 
 import json
+import os
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import PathLike
@@ -11,7 +13,7 @@ from btr.metrics.base import name_file
 from btr.rerankers.base import Reranker
 from btr.rerankers.ensemble import AVERAGES, Ensemble
 from btr.rerankers.free import MBR, Base, Vote
-from btr.resume import write_windows
+from btr.resume import Share, check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
 FREE = {"base": Base, "mbr": MBR, "vote": Vote}
@@ -36,16 +38,21 @@ def score(
     """
     if average not in AVERAGES:
         raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
-    loaded = [load_reranker(spec, dtype=dtype, device=device, int8=int8, budget=budget) for spec in rerankers]
-    if not loaded:
+    if not rerankers:
         raise InputError("name at least one reranker, e.g. btr:MODEL.")
-    ensemble = Ensemble(loaded, average)
-    header = {"reranker": ensemble.kind, "signature": ensemble.signature}
-    if str(candidates) != "-":
+    check_output(output)
+    # What the same scores depend on: with another budget, sums would be rounded otherwise.
+    header: dict[str, Any] = {"budget": budget}
+    if os.fspath(candidates) != "-":
         header["candidates"] = name_file(candidates)
+    loaded = [load_reranker(spec, dtype=dtype, device=device, int8=int8, budget=budget) for spec in rerankers]
+    ensemble = Ensemble(loaded, average)
+    header = {"reranker": ensemble.kind, "signature": ensemble.signature, **header}
+    if os.fspath(candidates) == "-" and os.fspath(output) != "-":
+        Share.current().part(output).unlink(missing_ok=True)  # a stream can't be told from another, so none is resumed
 
     def work(window: Sequence[Candidates]) -> Iterable[str]:
-        return (json.dumps(to_json(row), ensure_ascii=False) for row in ensemble.score_many(window))
+        return (json.dumps(to_json(row), ensure_ascii=False, allow_nan=False) for row in ensemble.score_many(window))
 
     write_windows(read_candidates(candidates), work, output, header, WINDOW, "Scoring")
     return ensemble.signature

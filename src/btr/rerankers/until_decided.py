@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from btr.corpus.candidates import Candidates
+from btr.errors import InputError
 from btr.rerankers.base import Rule, Verdict
 from btr.rerankers.pll import MaskedReranker, Plan
 
@@ -30,7 +31,12 @@ class Certain:
 def rerank_until_decided(
     reranker: MaskedReranker, rows: Sequence[Candidates], rule: Rule | None = None
 ) -> list[Certain]:
-    """Decide for many sources, in rounds: each asks for the rows that the open decisions need next."""
+    """Decide for many sources, in rounds: each asks for the rows that the open decisions need next.
+
+    Needs a model whose scores do not depend on what else is in the batch, which int8's do.
+    """
+    if "int8" in reranker.signature:
+        raise InputError("scoring until the decision is certain needs exact scores; load the model without int8.")
     results: list[Certain] = []
     for group in reranker.groups([row.source for row in rows]):
         plan = Plan(reranker.mask)
@@ -53,6 +59,7 @@ class Source:
         self.slots = [own or [] for own in planned.values()]
         self.tokens = [[plan.wanted[row][k] for row, k in own] for own in self.slots]
         self.started = False
+        self._aligned: dict[int, dict[int, int]] = {}
 
     def next_rows(self, values: Values) -> list[int]:
         """The rows to compute next; none if the decision is certain."""
@@ -85,8 +92,10 @@ class Source:
 
     def aligned(self, k: int) -> dict[int, int]:
         """Tokens that a candidate shares with the first one: number in this → number in the first."""
-        blocks = SequenceMatcher(a=self.tokens[0], b=self.tokens[k], autojunk=False).get_matching_blocks()
-        return {block.b + step: block.a + step for block in blocks for step in range(block.size)}
+        if k not in self._aligned:
+            blocks = SequenceMatcher(a=self.tokens[0], b=self.tokens[k], autojunk=False).get_matching_blocks()
+            self._aligned[k] = {block.b + step: block.a + step for block in blocks for step in range(block.size)}
+        return self._aligned[k]
 
     def value(self, k: int, number: int, values: Values) -> float:
         row, place = self.slots[k][number]
@@ -115,10 +124,8 @@ class Source:
         if self.too_long or not self.taking:
             return Certain(0, Verdict.EQUAL, computed, len(every))
         bounds = [0.0] if len(self.taking) == 1 else self.bounds(values)[0]
-        best = max(range(len(bounds)), key=bounds.__getitem__)
-        if self.taking[best] == 0:
-            return Certain(0, Verdict.EQUAL, computed, len(every))
+        best = bounds.index(max(bounds))
         high = [math.exp(bound) for bound in bounds]
-        accepted = self.rule.accepts((high[best] - (high[0] if self.taking[0] == 0 else 0.0)) / sum(high))
-        verdict = Verdict.ACCEPT if accepted else Verdict.REJECT
-        return Certain(self.taking[best] if accepted else 0, verdict, computed, len(every))
+        gain = high[best] - (high[0] if self.taking[0] == 0 else 0.0)
+        decision = self.rule.judge(self.taking[best], gain / sum(high))
+        return Certain(decision.choice, decision.verdict, computed, len(every))

@@ -1,10 +1,13 @@
-"""How many rows scoring until the decision is certain saves, on real candidates (CoNLL-13's of the paper's T5GEC).
+"""What shortcuts do to decisions on real candidates (CoNLL-13's of the paper's T5GEC).
 
-    BTR_DATA=../shared/data python benchmarks/until_decided.py MODEL [--json] [--sentences 40]
+Scoring until the decision is certain: how many rows it saves, and that no decision changes. int8: which choices change.
+
+    BTR_DATA=../shared/data python benchmarks/decisions.py MODEL [--json] [--sentences 40]
 
 MODEL is a BTR, or any T5, whose decoder is then opened for the occasion: what is saved depends on how sure it is.
 """
 
+import copy
 import time
 from itertools import islice
 from typing import Any
@@ -14,7 +17,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from btr.corpus.candidates import read_candidates
 from btr.models.bidirectional import make_bidirectional
-from btr.models.load import Loaded
+from btr.models.load import Loaded, quantise, quiet
 from btr.rerankers.base import Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.until_decided import rerank_until_decided
@@ -23,8 +26,9 @@ THRESHOLDS = (0.0, 0.1, 0.4)
 
 
 def main() -> None:
-    report = Report("until decided", "model", sentences=40)
+    report = Report("decisions", "model", sentences=40)
     name = report.options["model"]
+    quiet()
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(name, dtype="float32").eval()
     reranker = BTR(Loaded(make_bidirectional(model), AutoTokenizer.from_pretrained(name), name))
     candidates = data_folder() / "conll13" / "t5gec-candidates.jsonl"
@@ -45,6 +49,21 @@ def main() -> None:
         share = sum(sure.computed for sure in certain) / sum(sure.rows for sure in certain)
         report.say(f"threshold {threshold:g}: {100 * share:.1f} % of the rows, {seconds:.1f} s; no decision changed")
         report.ratio(f"rows_at_{threshold:g}", 1 / share)
+    rough = copy.deepcopy(model)
+    quantise(rough)
+    start = time.perf_counter()
+    quick = BTR(Loaded(rough, reranker.tokenizer, f"{name}|int8")).score_many(rows)
+    seconds = time.perf_counter() - start
+    changed = {
+        threshold: sum(
+            Rule(threshold).decide(a.source, a.candidates, a.means).choice
+            != Rule(threshold).decide(b.source, b.candidates, b.means).choice
+            for a, b in zip(scored, quick)
+        )
+        for threshold in THRESHOLDS
+    }
+    report.say(f"int8: {seconds:.1f} s; choices changed, by threshold: {changed} of {len(rows)}")
+    report.ratio("int8_speed", full / seconds)
     report.end()
 
 
