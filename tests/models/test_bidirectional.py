@@ -105,7 +105,7 @@ def test_wrong_kinds_are_refused_in_one_sentence(tmp_path):
 def test_untrained_parts_are_refused(tmp_path):
     """The library would make up weights that a folder does not have: noise, and another one each time."""
     encoder, classifier = tiny.save_encoder(tmp_path / "mlm"), tiny.save_classifier(tmp_path / "cls")
-    with pytest.raises(InputError, match="has no weights for bert.pooler"):
+    with pytest.raises(InputError, match=r"has no weights for bert\.pooler"):
         load("bert", encoder)
     with pytest.raises(InputError, match="has no weights for cls"):
         load("roberta", classifier)
