@@ -247,6 +247,7 @@ def show(result: Mapping[str, Any], as_json: bool, table: Callable[[Mapping[str,
 
 def main() -> None:
     """Run a verb, and turn what went wrong into one sentence and an exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left half-written
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
@@ -260,7 +261,9 @@ def main() -> None:
     except Interrupted as interruption:
         fail(str(interruption), INTERRUPTED)
     except KeyboardInterrupt:
-        fail("interrupted; nothing was written.", INTERRUPTED)
+        fail("interrupted.", INTERRUPTED)
+    except OSError as error:
+        fail(f"{error.strerror or error}.", 1)
 
 
 def fail(message: str, code: int) -> None:

@@ -1,17 +1,19 @@
 """One function over many items, on all cores, with the results in order."""
 
+import ctypes
 import multiprocessing
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
 from btr.progress import track
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+PR_SET_PDEATHSIG = 1  # of Linux
 
 _function: Callable[[Any], Any]
 
@@ -27,12 +29,10 @@ def parallel_map(
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     size = max(1, min(256, len(items) // (workers * 4)))
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(function,)) as pool:
-        try:
-            return list(track(_flatten(pool.map(_run, chunks)), len(items), what))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with context.Pool(
+        workers, _start, (function,)
+    ) as pool:  # leaving it early, by Ctrl-C or an error, ends the workers
+        return list(track(_flatten(pool.imap(_run, chunks)), len(items), what))
 
 
 def cores() -> int:
@@ -44,6 +44,9 @@ def _start(function: Callable[[Any], Any]) -> None:
     global _function
     _function = function
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if sys.platform == "linux":  # when the main process is killed, so are we
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _run(chunk: Sequence[Any]) -> list[Any]:

@@ -41,6 +41,8 @@ def test_one_file_a_rank(tmp_path):
     ("line", "message"),
     [
         ("{", "line 2: not JSON"),
+        ('{"source": "\\ud800", "candidates": ["b"]}', "line 2: has half of a character"),
+        ('{"a":' * 100_000, "line 2: "),
         ("[1]", "line 2: expected a JSON object, found list"),
         ("{}", 'line 2: has no "source"'),
         ('{"source": "a", "candidates": "b"}', 'line 2: "candidates" must be a list of texts'),

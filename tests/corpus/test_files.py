@@ -40,6 +40,7 @@ def test_standard_input(monkeypatch):
     [
         (b"good\nbad \xff byte\n", "line 2: byte 0xff is not UTF-8"),
         (b"\x7fELF\0\0", "line 1: has a NUL byte"),
+        ("text".encode("utf-16"), "is UTF-16"),
         (gzip.compress(b"a\n" * 9999, mtime=0)[:-40], "is a broken gzip file"),
         (gzip.compress(b"a\n" * 9999, mtime=0)[:20] + b"x" * 20, "is a broken gzip file"),
     ],

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import os
+import stat
 import sys
 import tempfile
 import zlib
@@ -27,7 +28,7 @@ def open_bytes(path: PathLike) -> BinaryIO:
     """Open for reading, unpacking gzip by its first two bytes rather than by the file's name."""
     try:
         if os.fspath(path) == "-":
-            if sys.stdin.buffer.closed:
+            if sys.stdin is None or sys.stdin.buffer.closed:
                 raise InputError("standard input (-) can be read once only; name a file for the others.")
             raw = sys.stdin.buffer
         else:
@@ -66,6 +67,8 @@ def read_lines(path: PathLike) -> Iterator[str]:
 
 
 def _decode(raw: bytes, path: PathLike, number: int) -> str:
+    if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is UTF-16; convert the file to UTF-8.")
     if b"\0" in raw:
         raise InputError(f"{path}, line {number}: has a NUL byte; this is a binary file, not text.")
     try:
@@ -137,7 +140,7 @@ def writing(path: PathLike) -> Iterator[IO[str]]:
             binary = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if target.suffix == ".gz" else raw
             with io.TextIOWrapper(cast(IO[bytes], binary), encoding="utf-8", newline="\n") as text:
                 yield text
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):

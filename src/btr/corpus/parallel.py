@@ -1,11 +1,14 @@
 """Parallel text: sources with one or several references, line by line, or in two columns."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from btr.corpus.files import PathLike, read_lines, zip_lines
 from btr.errors import InputError
+
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_parallel(source: PathLike, references: Sequence[PathLike]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -47,7 +50,7 @@ def is_json(line: str) -> bool:
         return False
     try:
         return isinstance(json.loads(line), dict)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return line.lstrip().startswith('{"')  # meant to be one
 
 
@@ -57,6 +60,10 @@ def parse_json(line: str, path: PathLike, number: int) -> dict[str, Any]:
         row = json.loads(line)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}, line {number}: not JSON ({error.msg} at column {error.colno}).") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}, line {number}: can't be read as JSON ({error}).") from None
+    if "\\ud" in line.lower() and SURROGATE.search(json.dumps(row, ensure_ascii=False)):
+        raise InputError(f"{path}, line {number}: has half of a character (a lone surrogate such as \\ud800).")
     if not isinstance(row, dict):
         raise InputError(f"{path}, line {number}: expected a JSON object, found {type(row).__name__}.")
     return row

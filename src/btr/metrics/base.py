@@ -30,6 +30,8 @@ def name_file(path: PathLike) -> str:
     """A file's name and hash, as signatures have it."""
     if str(path) == "-":
         raise InputError("gold and references must be files: their hash is part of the score's signature.")
+    if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
+        raise InputError(f"{path}: is a pipe or a device; gold and references must be files, which are read twice.")
     return f"{Path(path).name}#{file_hash(path)}"
 
 

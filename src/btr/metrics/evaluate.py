@@ -162,8 +162,8 @@ def load_gold(
     """Read what hypotheses are scored against, and make the metric."""
     one_of("metric", metric, METRICS)
     one_of("mode", mode, MODES)
-    if not 0 < beta < float("inf"):
-        raise InputError(f"beta must be larger than 0, not {beta:g}.")
+    if not 0 < beta <= 1000:
+        raise InputError(f"beta must be larger than 0 and at most 1000, not {beta:g}.")
     texts, names = read_all_references(as_list(reference))
     if metric == "gleu":
         if source is None or not texts:
