@@ -1,42 +1,23 @@
 """`btr evaluate` and `btr compare`: files in, scores out."""
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from btr.corpus.candidates import read_candidates
 from btr.corpus.files import PathLike, read_text, same_length, zip_lines
-from btr.corpus.m2 import Sentence, read_m2
-from btr.corpus.parallel import is_json, read_references
+from btr.corpus.parallel import is_json
 from btr.errors import InputError
 from btr.metrics import significance
-from btr.metrics.base import Array, Metric, Score, name_file
+from btr.metrics.base import Array, Metric, Score
 from btr.metrics.edits import EditMetric
-from btr.metrics.errant import MODES, Errant
-from btr.metrics.gleu import GLEU
-from btr.metrics.m2 import M2
+from btr.metrics.errant import Errant
+from btr.metrics.gold import Gold, Paths, as_list, load_gold, one_of
 from btr.metrics.oracle import gold_percent, oracle_choice, unique_percent
 
-METRICS = "m2", "errant", "gleu"
 BREAKDOWNS = "group", "operation", "type"
-
-
-Paths = PathLike | Sequence[PathLike]
-
-
-@dataclass(frozen=True)
-class Gold:
-    """What hypotheses are scored against: a metric, the label of each sentence's group, and references if known."""
-
-    metric: Metric
-    name: str
-    groups: Sequence[str] | None
-    references: Sequence[Sequence[str]]
-    reference_name: str
 
 
 def evaluate(
@@ -146,96 +127,6 @@ def significance_of(metric: Metric, a: Array, b: Array, resamples: int) -> dict[
         },
         "resamples": resamples,
     }
-
-
-def load_gold(
-    metric: str,
-    *,
-    gold: Paths = (),
-    source: PathLike | None = None,
-    reference: Paths = (),
-    groups: PathLike | None = None,
-    mode: str = "correction",
-    beta: float = 0.5,
-    processes: int | None = None,
-) -> Gold:
-    """Read what hypotheses are scored against, and make the metric."""
-    one_of("metric", metric, METRICS)
-    one_of("mode", mode, MODES)
-    if not 0 < beta <= 1000:
-        raise InputError(f"beta must be larger than 0 and at most 1000, not {beta:g}.")
-    texts, names = read_all_references(as_list(reference))
-    if metric == "gleu":
-        if source is None or not texts:
-            raise InputError("gleu needs --source and at least one --reference.")
-        files = f"{name_file(source)}+{names}"
-        sources = read_text(source)
-        same_length([(str(source), len(sources)), (names, len(texts))])
-        return Gold(
-            GLEU(sources, texts, files, processes), str(source), read_groups(groups, len(sources)), texts, names
-        )
-    paths = as_list(gold)
-    if not paths:
-        raise InputError(f"{metric} needs --gold, an M2 file.")
-    name = "+".join(map(name_file, paths))
-    parts = [list(read_m2(path)) for path in paths]
-    sentences = [sentence for part in parts for sentence in part]
-    labels: Sequence[str] | None = read_groups(groups, len(sentences))
-    if labels is None and len(parts) > 1:
-        labels = [label for label, part in zip(short_names(paths), parts) for _ in part]
-    measure: Metric
-    if metric == "m2":
-        measure = M2(sentences, name, beta, processes)
-    else:
-        measure = Errant(sentences, name, mode, beta, processes)
-    wanted = texts or list(map(all_corrections, sentences))
-    return Gold(measure, " + ".join(map(str, paths)), labels, wanted, names or "gold")
-
-
-def read_all_references(paths: Sequence[PathLike]) -> tuple[list[tuple[str, ...]], str]:
-    """The references of each sentence from all files, and the files' names."""
-    names = "+".join(map(name_file, paths))
-    texts = [read_references(path) for path in paths]
-    same_length([(str(path), len(text)) for path, text in zip(paths, texts)])
-    for path, text in zip(paths, texts):
-        for number, row in enumerate(text, 1):
-            if len(row) != len(text[0]) or not row:
-                raise InputError(
-                    f"{path}, line {number}: has {len(row)} references, but line 1 has {len(text[0])}; "
-                    "every sentence needs the same number, at least one."
-                )
-    return [tuple(ref for row in rows for ref in row) for rows in zip(*texts)], names
-
-
-def as_list(value: Any) -> list[Any]:
-    """One path or name as a list of one."""
-    return [value] if isinstance(value, str | os.PathLike) else list(value)
-
-
-def all_corrections(sentence: Sentence) -> tuple[str, ...]:
-    """Each annotator's corrected sentence."""
-    return tuple(dict.fromkeys(sentence.corrected(annotator) for annotator in sentence.annotations or (0,)))
-
-
-def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Refuse a value that is none of those allowed."""
-    if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(allowed)}, not {value!r}.")
-
-
-def read_groups(path: PathLike | None, size: int) -> list[str] | None:
-    """Labels, one a sentence."""
-    if path is None:
-        return None
-    labels = read_text(path)
-    same_length([(str(path), len(labels)), ("the gold", size)])
-    return labels
-
-
-def short_names(paths: Sequence[PathLike]) -> list[str]:
-    """Files' names up to the first dot, if those tell them apart (A.dev.gold.bea19.m2 is A)."""
-    short = [Path(path).name.split(".")[0] for path in paths]
-    return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
 def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str, ...]]:

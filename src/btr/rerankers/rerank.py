@@ -11,7 +11,7 @@ from btr.corpus.scores import Scored, read_scores
 from btr.errors import InputError
 from btr.metrics import significance
 from btr.metrics.base import Array, Metric
-from btr.metrics.evaluate import load_gold
+from btr.metrics.gold import load_gold
 from btr.rerankers.base import Decision, Rule, Verdict
 from btr.rerankers.ensemble import AVERAGES, combine
 
