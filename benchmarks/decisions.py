@@ -43,8 +43,8 @@ def main() -> None:
         certain = rerank_until_decided(reranker, rows, rule)
         seconds = time.perf_counter() - start
         for row, sure in zip(scored, certain):
-            decision = rule.decide(row.source, row.candidates, row.means)
-            if (decision.choice, decision.verdict) != (sure.choice, sure.verdict):
+            reranked = rule.decide(row.source, row.candidates, row.means)
+            if (reranked.choice, reranked.decision) != (sure.choice, sure.decision):
                 raise SystemExit(f"the decision changed for {row.source!r}")
         share = sum(sure.computed for sure in certain) / sum(sure.rows for sure in certain)
         report.say(f"threshold {threshold:g}: {100 * share:.1f} % of the rows, {seconds:.1f} s; no decision changed")

@@ -87,7 +87,7 @@ def print_reranked(result: Mapping[str, Any], console: Console) -> None:
     table = make_table(f"{result['sentences']:,} sentences", list(shares))
     table.add_row("share (%)", *_cells(shares.values(), ".2f"))
     if evaluation := result.get("evaluation"):
-        cases = [evaluation["verdicts"].get(verdict) for verdict in shares]
+        cases = [evaluation["by_decision"].get(decision) for decision in shares]
         for label, key, form in (
             ("base", "base", ".2f"),
             ("suggested", "suggested", ".2f"),

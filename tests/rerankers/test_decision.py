@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from btr.rerankers.base import Decision, Rule, Verdict, is_runaway, softmax
+from btr.rerankers.base import Decision, Reranked, Rule, is_runaway, softmax
 
 
 def decide(means, candidates="abc", source="s", **rule):
@@ -14,40 +14,40 @@ def decide(means, candidates="abc", source="s", **rule):
 def test_by_hand():
     # exp: 1, 2, 1 → f = 1/4, 1/2, 1/4; margin 1/4
     means = [0.0, math.log(2), 0.0]
-    decision = decide(means, threshold=0.2)
-    assert decision.f == pytest.approx((0.25, 0.5, 0.25))
-    assert (decision.choice, decision.suggestion, decision.verdict) == (1, 1, Verdict.ACCEPT)
-    assert decision.margin == pytest.approx(0.25)
+    reranked = decide(means, threshold=0.2)
+    assert reranked.f == pytest.approx((0.25, 0.5, 0.25))
+    assert (reranked.choice, reranked.suggestion, reranked.decision) == (1, 1, Decision.ACCEPT)
+    assert reranked.margin == pytest.approx(0.25)
     rejected = decide(means, threshold=0.3)
-    assert (rejected.choice, rejected.suggestion, rejected.verdict) == (0, 1, Verdict.REJECT)
+    assert (rejected.choice, rejected.suggestion, rejected.decision) == (0, 1, Decision.REJECT)
 
 
 def test_more_than_or_at_least():
     """At a margin of exactly the threshold, the paper's rule rejects and its experiments' accepts."""
     margin = softmax([0.0, 1.0])[1] - softmax([0.0, 1.0])[0]
-    assert decide([0.0, 1.0], "ab", threshold=margin).verdict == Verdict.REJECT
-    assert decide([0.0, 1.0], "ab", threshold=margin, at_least=True).verdict == Verdict.ACCEPT
+    assert decide([0.0, 1.0], "ab", threshold=margin).decision == Decision.REJECT
+    assert decide([0.0, 1.0], "ab", threshold=margin, at_least=True).decision == Decision.ACCEPT
 
 
 def test_the_first_of_equals_wins():
-    assert decide([-1.0, -1.0, -1.0]) == Decision(0, 0, (1 / 3,) * 3, 0.0, Verdict.EQUAL)
+    assert decide([-1.0, -1.0, -1.0]) == Reranked(0, 0, (1 / 3,) * 3, 0.0, Decision.EQUAL)
     assert decide([-2.0, -1.0, -1.0]).choice == 1
 
 
 def test_duplicates_and_empty_candidates_take_no_mass():
-    decision = decide([-1.0, -1.0, -9.0, -1.0], ["x", "x", "", "y"])
-    assert decision.f == pytest.approx((0.5, 0.5, 0.0, 0.5))
-    assert decision.verdict == Verdict.EQUAL
+    reranked = decide([-1.0, -1.0, -9.0, -1.0], ["x", "x", "", "y"])
+    assert reranked.f == pytest.approx((0.5, 0.5, 0.0, 0.5))
+    assert reranked.decision == Decision.EQUAL
 
 
 def test_an_empty_base_is_left_behind():
-    decision = decide([-1.0, -2.0], ["", "y"])
-    assert (decision.choice, decision.margin, decision.verdict) == (1, 1.0, Verdict.ACCEPT)
+    reranked = decide([-1.0, -2.0], ["", "y"])
+    assert (reranked.choice, reranked.margin, reranked.decision) == (1, 1.0, Decision.ACCEPT)
 
 
 def test_what_could_not_be_scored_keeps_the_base():
-    assert decide([-1.0, -0.5, None]).verdict == Verdict.EQUAL
-    assert decide([-1.0, -0.5, None], top=2).verdict == Verdict.ACCEPT
+    assert decide([-1.0, -0.5, None]).decision == Decision.EQUAL
+    assert decide([-1.0, -0.5, None], top=2).decision == Decision.ACCEPT
     assert decide([None], ["a"]).choice == 0
     assert decide([], []).choice == 0
 
@@ -71,10 +71,10 @@ def test_top_and_runaways():
 def test_properties(rows, threshold):
     texts, means = zip(*rows, strict=True)
     means = [dict(zip(reversed(texts), reversed(means)))[text] for text in texts]  # equal texts score alike
-    decision = decide(means, texts, threshold=threshold)
-    unique = dict(zip(texts, decision.f, strict=True))
+    reranked = decide(means, texts, threshold=threshold)
+    unique = dict(zip(texts, reranked.f, strict=True))
     assert sum(unique.values()) == pytest.approx(1 if any(texts) else 0)
-    assert (decision.verdict == Verdict.ACCEPT) == (decision.choice != 0)
-    assert decision.margin >= 0
-    if decision.verdict != Verdict.EQUAL:
-        assert (decision.margin > threshold) == (decision.verdict == Verdict.ACCEPT)
+    assert (reranked.decision == Decision.ACCEPT) == (reranked.choice != 0)
+    assert reranked.margin >= 0
+    if reranked.decision != Decision.EQUAL:
+        assert (reranked.margin > threshold) == (reranked.decision == Decision.ACCEPT)

@@ -196,7 +196,7 @@ def test_rerank_by_threshold(tmp_path, scores):
     base, out = (list(read_lines(path)) for path in (EXAMPLES / "base.txt", tmp_path / "out.txt"))
     second = list(read_lines(EXAMPLES / "second.txt"))
     assert out == base[:5] + second[5:10] + base[10:]
-    assert result["decisions"][5]["verdict"] == "accept"
+    assert result["decisions"][5]["decision"] == "accept"
     assert result["decisions"][5]["margin"] == pytest.approx(0.5)
 
 
@@ -204,7 +204,7 @@ def test_rerank_with_gold_is_table_6(scores):
     result = btr.rerank([scores], threshold=0.49, gold=[EXAMPLES / "gold.m2"])
     evaluation = result["evaluation"]
     assert evaluation["base"] == btr.evaluate(EXAMPLES / "base.txt", gold=[EXAMPLES / "gold.m2"]).scores
-    cases = evaluation["verdicts"]
+    cases = evaluation["by_decision"]
     assert {name: case["sentences"] for name, case in cases.items()} == {"accept": 5, "reject": 5, "equal": 10}
     assert cases["equal"]["base"] == cases["equal"]["suggested"]
     assert cases["equal"]["p_t_test"] == 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.errors import InputError
 from btr.models.load import Loaded, load
-from btr.rerankers.base import Rule, Verdict
+from btr.rerankers.base import Decision, Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.encoders import RoBERTa
 from btr.rerankers.pll import Encoded, MaskedReranker
@@ -41,7 +41,7 @@ def test_decisions_are_those_of_full_scores(reranker, rule):
     rows = made_up(60)
     full = [rule.decide(s.source, s.candidates, s.means) for s in reranker.score_many(rows)]
     certain = rerank_until_decided(reranker, rows, rule)
-    assert [(c.choice, c.verdict) for c in certain] == [(d.choice, d.verdict) for d in full]
+    assert [(c.choice, c.decision) for c in certain] == [(d.choice, d.decision) for d in full]
     assert 0 < sum(c.computed for c in certain) < sum(c.rows for c in certain)
 
 
@@ -57,7 +57,7 @@ def test_with_an_encoder(tmp_path):
     rows, rule = made_up(20), Rule(0.2)
     full = [rule.decide(s.source, s.candidates, s.means) for s in encoder.score_many(rows)]
     certain = rerank_until_decided(encoder, rows, rule)
-    assert [(c.choice, c.verdict) for c in certain] == [(d.choice, d.verdict) for d in full]
+    assert [(c.choice, c.decision) for c in certain] == [(d.choice, d.decision) for d in full]
 
 
 def test_int8_is_refused(reranker):
@@ -106,20 +106,20 @@ def test_whatever_the_scores_are(texts, seed, scale, threshold):
     rows = [Candidates("s", tuple(" ".join(text) for text in texts))]
     reranker, rule = Made(table), Rule(threshold)
     scored = reranker.score_many(rows)[0]
-    decision = rule.decide(scored.source, scored.candidates, scored.means)
+    reranked = rule.decide(scored.source, scored.candidates, scored.means)
     (certain,) = rerank_until_decided(reranker, rows, rule)
-    assert (certain.choice, certain.verdict) == (decision.choice, decision.verdict)
+    assert (certain.choice, certain.decision) == (reranked.choice, reranked.decision)
 
 
 def test_margins_that_unknown_candidates_decide():
     """The winner is certain early, and whether it is accepted hangs on a third candidate alone."""
     tokens = {"a": -2.0, "b": -0.5, "c": None}
-    for third, verdict in ((-0.6, Verdict.REJECT), (-9.0, Verdict.ACCEPT)):
+    for third, decision in ((-0.6, Decision.REJECT), (-9.0, Decision.ACCEPT)):
         tokens["c"] = third
         reranker = Made(lambda ids, token: tokens[chr(token)])
         # f of b less f of a: (e^-0.5 - e^-2) / (e^-0.5 + e^-2 + e^third) = 0.364 or 0.635
         (certain,) = rerank_until_decided(reranker, [Candidates("s", ("a", "b", "c"))], Rule(0.5))
-        assert certain.verdict == verdict
+        assert certain.decision == decision
 
 
 def test_on_real_candidates(data, reranker):
@@ -127,4 +127,4 @@ def test_on_real_candidates(data, reranker):
     rule = Rule(0.4)
     full = [rule.decide(s.source, s.candidates, s.means) for s in reranker.score_many(rows)]
     certain = rerank_until_decided(reranker, rows, rule)
-    assert [(c.choice, c.verdict) for c in certain] == [(d.choice, d.verdict) for d in full]
+    assert [(c.choice, c.decision) for c in certain] == [(d.choice, d.decision) for d in full]

@@ -10,7 +10,7 @@ from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
 
 
-class Verdict(StrEnum):
+class Decision(StrEnum):
     """What becomes of the reranker's suggestion."""
 
     ACCEPT = "accept"
@@ -19,14 +19,14 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Reranked:
     """The final choice, and how sure it is."""
 
     choice: int  # number of the candidate that is the result
     suggestion: int  # number of the candidate that the reranker likes best
     f: tuple[float, ...]  # of each candidate; 0 for one that takes no part
     margin: float  # f of the suggestion less f of the base model's choice
-    verdict: Verdict
+    decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +52,26 @@ class Rule:
     def accepts(self, margin: float) -> bool:
         return margin >= self.threshold if self.at_least else margin > self.threshold
 
-    def decide(self, source: str, candidates: Sequence[str], means: Sequence[float | None]) -> Decision:
+    def decide(self, source: str, candidates: Sequence[str], means: Sequence[float | None]) -> Reranked:
         """Choose among scored candidates. If any that takes part could not be scored, the base model's choice stays."""
         taking = self.takes_part(source, candidates)
         scores = [means[number] for number in taking]
         known = [score for score in scores if score is not None]
         if not taking or len(known) < len(scores):
-            return Decision(0, 0, (0.0,) * len(candidates), 0.0, Verdict.EQUAL)
+            return Reranked(0, 0, (0.0,) * len(candidates), 0.0, Decision.EQUAL)
         shares = dict(zip(taking, softmax(known)))
         by_text = {candidates[number]: share for number, share in shares.items()}
         f = tuple(by_text.get(text, 0.0) if k < (self.top or k + 1) else 0.0 for k, text in enumerate(candidates))
         best = known.index(max(known))  # the first of equals
         return self.judge(taking[best], shares[taking[best]] - f[0], f)
 
-    def judge(self, suggestion: int, margin: float, f: tuple[float, ...] = ()) -> Decision:
+    def judge(self, suggestion: int, margin: float, f: tuple[float, ...] = ()) -> Reranked:
         """What becomes of a suggestion whose f is that much above the base model's choice."""
         if suggestion == 0:
-            return Decision(0, 0, f, 0.0, Verdict.EQUAL)
+            return Reranked(0, 0, f, 0.0, Decision.EQUAL)
         if self.accepts(margin):
-            return Decision(suggestion, suggestion, f, margin, Verdict.ACCEPT)
-        return Decision(0, suggestion, f, margin, Verdict.REJECT)
+            return Reranked(suggestion, suggestion, f, margin, Decision.ACCEPT)
+        return Reranked(0, suggestion, f, margin, Decision.REJECT)
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
@@ -101,7 +101,7 @@ class Reranker(ABC):
         """Score the candidates of one source."""
         return self.score_many([Candidates(source, tuple(candidates))])[0]
 
-    def rerank(self, source: str, candidates: Sequence[str], rule: Rule | None = None) -> Decision:
+    def rerank(self, source: str, candidates: Sequence[str], rule: Rule | None = None) -> Reranked:
         """Choose among the candidates of one source, the first of which is the base model's choice."""
         scored = self.score(source, candidates)
         return (rule or Rule()).decide(source, scored.candidates, scored.means)

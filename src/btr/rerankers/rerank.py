@@ -12,7 +12,7 @@ from btr.errors import InputError
 from btr.metrics import significance
 from btr.metrics.base import Array, Metric
 from btr.metrics.gold import load_gold
-from btr.rerankers.base import Decision, Rule, Verdict
+from btr.rerankers.base import Decision, Reranked, Rule
 from btr.rerankers.ensemble import AVERAGES, combine
 
 
@@ -30,7 +30,7 @@ def rerank(
     source: PathLike | None = None,
     reference: Sequence[PathLike] = (),
 ) -> dict[str, Any]:
-    """Choose a candidate for each source; with gold, also score the base model and the reranker within each verdict.
+    """Choose a candidate for each source; with gold, also score the base model and the reranker within each decision.
 
     Several files of scores are one ensemble: those of one kind of reranker are averaged, different kinds are added.
     """
@@ -44,19 +44,19 @@ def rerank(
     if gold or reference:
         against = load_gold(metric, gold=gold, source=source, reference=reference).metric
     decided = [(row, rule.decide(row.source, row.candidates, row.means)) for row in rows]
-    texts = [row.candidates[decision.choice] for row, decision in decided]
+    texts = [row.candidates[reranked.choice] for row, reranked in decided]
     if output is not None:
         write_lines(output, texts)
-    counts = Counter(decision.verdict for _, decision in decided)
+    counts = Counter(reranked.decision for _, reranked in decided)
     result: dict[str, Any] = {
         "sentences": len(decided),
-        "shares": {verdict.value: 100 * counts[verdict] / max(1, len(decided)) for verdict in Verdict},
+        "shares": {decision.value: 100 * counts[decision] / max(1, len(decided)) for decision in Decision},
         "threshold": threshold,
         "top": top,
     }
     if against is not None:
-        result["evaluation"] = evaluate_verdicts(against, decided, texts)
-    result["decisions"] = [{"text": text, **asdict(decision)} for text, (_, decision) in zip(texts, decided)]
+        result["evaluation"] = evaluate_decisions(against, decided, texts)
+    result["decisions"] = [{"text": text, **asdict(reranked)} for text, (_, reranked) in zip(texts, decided)]
     options = {"top": top, "at_least": at_least, "drop_runaways": drop_runaways}
     told = "".join(f"|{name}:{value}" for name, value in options.items() if value)
     result["signature"] = f"{signature}|threshold:{threshold:g}{told}"
@@ -80,24 +80,24 @@ def read_ensemble(paths: Sequence[PathLike], average: str, rule: Rule) -> tuple[
     return signature, rows()
 
 
-def evaluate_verdicts(
-    metric: Metric, decided: Sequence[tuple[Scored, Decision]], texts: Sequence[str]
+def evaluate_decisions(
+    metric: Metric, decided: Sequence[tuple[Scored, Reranked]], texts: Sequence[str]
 ) -> dict[str, Any]:
     """The paper's Table 6: the base model's choice and the reranker's suggestion, where it was accepted, and so on."""
     if len(decided) != metric.size:
         raise InputError(f"the gold has {metric.size:,} sentences, but the scores have {len(decided):,}.")
     base = metric.counts([row.candidates[0] for row, _ in decided])
-    suggested = metric.counts([row.candidates[decision.suggestion] for row, decision in decided])
+    suggested = metric.counts([row.candidates[reranked.suggestion] for row, reranked in decided])
     result: dict[str, Any] = {
         "base": metric.score_counts(base).scores,
         "reranked": metric.score(texts).scores,
-        "verdicts": {},
+        "by_decision": {},
         "signature": metric.signature(),
     }
-    for verdict in Verdict:
-        rows = [number for number, (_, decision) in enumerate(decided) if decision.verdict == verdict]
+    for decision in Decision:
+        rows = [number for number, (_, reranked) in enumerate(decided) if reranked.decision == decision]
         if rows:
-            result["verdicts"][verdict.value] = compare_rows(metric, base[rows], suggested[rows])
+            result["by_decision"][decision.value] = compare_rows(metric, base[rows], suggested[rows])
     return result
 
 

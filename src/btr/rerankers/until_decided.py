@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 
 from btr.corpus.candidates import Candidates
 from btr.errors import InputError
-from btr.rerankers.base import Rule, Verdict
+from btr.rerankers.base import Decision, Rule
 from btr.rerankers.pll import MaskedReranker, Plan
 
 Values = dict[int, list[float]]  # row → log-probabilities of the tokens asked for in it
@@ -23,7 +23,7 @@ class Certain:
     """A decision, and how many of the rows that full scores need were computed."""
 
     choice: int
-    verdict: Verdict
+    decision: Decision
     computed: int
     rows: int
 
@@ -122,10 +122,10 @@ class Source:
         every = {row for slots in self.slots for row, _ in slots}
         computed = len(every & values.keys())
         if self.too_long or not self.taking:
-            return Certain(0, Verdict.EQUAL, computed, len(every))
+            return Certain(0, Decision.EQUAL, computed, len(every))
         bounds = [0.0] if len(self.taking) == 1 else self.bounds(values)[0]
         best = bounds.index(max(bounds))
         high = [math.exp(bound) for bound in bounds]
         gain = high[best] - (high[0] if self.taking[0] == 0 else 0.0)
-        decision = self.rule.judge(self.taking[best], gain / sum(high))
-        return Certain(decision.choice, decision.verdict, computed, len(every))
+        reranked = self.rule.judge(self.taking[best], gain / sum(high))
+        return Certain(reranked.choice, reranked.decision, computed, len(every))
