@@ -163,16 +163,25 @@ def test_output_into_a_closed_pipe():
     assert "Traceback" not in done.stderr
 
 
-def test_evaluation_needs_no_torch():
+def test_evaluation_needs_no_torch(tmp_path):
     """The light part runs where torch and transformers can't be imported."""
     code = (
         "import sys; sys.modules.update(torch=None, transformers=None); "
         "from btr.cli import main; sys.argv = ['btr', *sys.argv[1:]]; main()"
     )
+
+    def run(*arguments):
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
     for metric in ("m2", "errant"):
-        command = [sys.executable, "-c", code, *EVALUATE, "--metric", metric, "--json"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-        assert json.loads(done.stdout)["metric"] == metric
+        assert json.loads(run(*EVALUATE, "--metric", metric, "--json").stdout)["metric"] == metric
+    scores = tmp_path / "scores.jsonl"
+    assert run("score", "examples/candidates.jsonl", "--reranker", "mbr", "-o", scores).returncode == 0
+    assert json.loads(run("rerank", scores, "--json").stdout)["sentences"] == 20
+    refused = run("score", "examples/candidates.jsonl", "--reranker", "btr:x", "-o", scores)
+    assert refused.returncode == 2
+    assert "needs what the extra 'models' installs" in refused.stderr
 
 
 def commands(path):

@@ -70,11 +70,15 @@ def load_reranker(
             f"{spec!r} is no reranker; use {', '.join(f'{name}:MODEL' for name in WITH_MODEL)}, "
             f"or one that needs no model: {', '.join(FREE)}."
         )
-    from btr.models.load import load
-    from btr.rerankers.btr import BTR
-    from btr.rerankers.encoders import BERT, RoBERTa
-    from btr.rerankers.left_to_right import LeftToRight, RightToLeft
-
+    try:
+        from btr.models.load import load
+        from btr.rerankers.btr import BTR
+        from btr.rerankers.encoders import BERT, RoBERTa
+        from btr.rerankers.left_to_right import LeftToRight, RightToLeft
+    except ImportError as error:
+        raise InputError(
+            f"{spec} needs what the extra 'models' installs: pip install 'btr-gec[models]' ({error})."
+        ) from None
     loaded = load(kind, model, dtype=dtype, device=device, int8=int8)
     classes = {"btr": BTR, "l2r": LeftToRight, "r2l": RightToLeft, "roberta": RoBERTa, "bert": BERT}
     return classes[kind](loaded, budget)  # type: ignore[abstract]
