@@ -109,9 +109,11 @@ def locked(file: IO[bytes], part: Path) -> Iterator[None]:
     yield
 
 
-def check_output(output: PathLike) -> None:
-    """Refuse an output that can't be written, before any work is done."""
+def check_output(output: PathLike, inputs: Iterable[PathLike] = ()) -> None:
+    """Refuse an output that can't be written, or that is one of the inputs, before any work is done."""
     path = Path(output)
+    if any(path.is_file() and Path(other).is_file() and path.samefile(other) for other in inputs):
+        raise InputError(f"{output}: is an input, too; choose another output.")
     if path.is_dir():
         raise InputError(f"{output}: is a folder; name a file in it.")
     if os.fspath(output) != "-" and not os.access(path.parent, os.W_OK):

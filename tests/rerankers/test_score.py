@@ -224,6 +224,24 @@ def test_rerank_bad_input(tmp_path, scores):
         btr.rerank([CANDIDATES])
 
 
+def test_inputs_are_never_overwritten(tmp_path, scores):
+    kept = scores.read_bytes()
+    with pytest.raises(InputError, match="is an input, too"):
+        btr.rerank([scores], scores)
+    with pytest.raises(InputError, match="is an input, too"):
+        btr.score(scores, ["mbr"], scores)
+    assert scores.read_bytes() == kept
+
+
+def test_scores_in_another_order_than_the_gold_are_refused(tmp_path, scores):
+    header, rows = read_scores(scores)
+    write_scores(tmp_path / "turned.jsonl", header, list(rows)[::-1])
+    (tmp_path / "out.txt").write_text("old")
+    with pytest.raises(InputError, match="sentence 1 of the scores has another source than the gold"):
+        btr.rerank([tmp_path / "turned.jsonl"], tmp_path / "out.txt", gold=[EXAMPLES / "gold.m2"])
+    assert (tmp_path / "out.txt").read_text() == "old"
+
+
 def test_ensembles_of_files(tmp_path, scores):
     one = btr.rerank([scores], threshold=0.3)
     two = btr.rerank([scores, scores], threshold=0.3)

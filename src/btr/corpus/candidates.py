@@ -1,6 +1,7 @@
 """N-best lists: a source and a GEC model's candidate corrections of it, the model's own choice first."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +54,7 @@ def _parse(row: dict[str, Any], path: PathLike, number: int) -> Candidates:
     if log_probs is not None and (
         not isinstance(log_probs, list)
         or len(log_probs) != len(texts)
-        or not all(isinstance(value, int | float) for value in log_probs)
+        or not all(isinstance(value, int | float) and math.isfinite(value) for value in log_probs)
     ):
         raise InputError(f'{where}: "log_probs" must be a list of {len(texts)} numbers, one a candidate.')
     return Candidates(source, tuple(texts), tuple(map(float, log_probs)) if log_probs is not None else None)

@@ -68,7 +68,7 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
     model = model.to(place).eval()
     if kind == "btr":
         check_bidirectional(make_bidirectional(model), name)
-    signature = f"{kind}|model:{Path(name).name}#{weights_hash(model)}|dtype:{dtype}"
+    signature = f"{kind}|model:{Path(name).name}#{identity(model, tokenizer)}|dtype:{dtype}"
     if int8:
         quantise(model)
         signature += "|int8"
@@ -166,9 +166,9 @@ def first_line(error: Exception) -> str:
     return str(error).strip().split("\n")[0].rstrip(".")
 
 
-def weights_hash(model: PreTrainedModel) -> str:
-    """Eight hexadecimal digits that change with any weight."""
-    digest = hashlib.sha256()
+def identity(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
+    """Eight hexadecimal digits that change with any weight, and with the vocabulary."""
+    digest = hashlib.sha256(repr(sorted(tokenizer.get_vocab().items())).encode())
     for name, weight in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())

@@ -14,6 +14,7 @@ from btr.metrics.base import Array, Metric
 from btr.metrics.gold import load_gold
 from btr.rerankers.base import Decision, Reranked, Rule
 from btr.rerankers.ensemble import AVERAGES, combine
+from btr.resume import check_output
 
 
 def rerank(
@@ -38,6 +39,8 @@ def rerank(
         raise InputError(f"the threshold must be between 0 and 1, not {threshold:g}.")
     if average not in AVERAGES:
         raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
+    if output is not None:
+        check_output(output, scores)
     rule = Rule(threshold, top, at_least, drop_runaways)
     signature, rows = read_ensemble(scores, average, rule)
     against = None
@@ -45,8 +48,8 @@ def rerank(
         against = load_gold(metric, gold=gold, source=source, reference=reference).metric
     decided = [(row, rule.decide(row.source, row.candidates, row.means)) for row in rows]
     texts = [row.candidates[reranked.choice] for row, reranked in decided]
-    if output is not None:
-        write_lines(output, texts)
+    if not decided:
+        raise InputError(f"{scores[0]}: has a header and no scores; was it cut short?")
     counts = Counter(reranked.decision for _, reranked in decided)
     result: dict[str, Any] = {
         "sentences": len(decided),
@@ -56,6 +59,8 @@ def rerank(
     }
     if against is not None:
         result["evaluation"] = evaluate_decisions(against, decided, texts)
+    if output is not None:
+        write_lines(output, texts)
     result["decisions"] = [{"text": text, **asdict(reranked)} for text, (_, reranked) in zip(texts, decided)]
     options = {"top": top, "at_least": at_least, "drop_runaways": drop_runaways}
     told = "".join(f"|{name}:{value}" for name, value in options.items() if value)
@@ -86,6 +91,11 @@ def evaluate_decisions(
     """The paper's Table 6: the base model's choice and the reranker's suggestion, where it was accepted, and so on."""
     if len(decided) != metric.size:
         raise InputError(f"the gold has {metric.size:,} sentences, but the scores have {len(decided):,}.")
+    for number, (row, _) in enumerate(decided):
+        if row.source.split() != metric.source(number).split():
+            raise InputError(
+                f"sentence {number + 1} of the scores has another source than the gold; are both in order?"
+            )
     base = metric.counts([row.candidates[0] for row, _ in decided])
     suggested = metric.counts([row.candidates[reranked.suggestion] for row, reranked in decided])
     result: dict[str, Any] = {

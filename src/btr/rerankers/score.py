@@ -40,7 +40,7 @@ def score(
         raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
     if not rerankers:
         raise InputError("name at least one reranker, e.g. btr:MODEL.")
-    check_output(output)
+    check_output(output, [candidates])
     # What the same scores depend on: with another budget, sums would be rounded otherwise.
     header: dict[str, Any] = {"budget": budget}
     if os.fspath(candidates) != "-":
