@@ -83,11 +83,14 @@ def test_our_decoder_is_the_models_own(tmp_path, style, open_):
 def test_wrong_kinds_are_refused_in_one_sentence(tmp_path):
     causal = tiny.save_t5(tmp_path / "causal")
     btr = tiny.save_t5(tmp_path / "btr", bidirectional=True)
+    r2l = tiny.save_t5(tmp_path / "r2l", right_to_left=True)
     encoder = tiny.save_encoder(tmp_path / "encoder")
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
     for kind, name, message in [
-        ("btr", causal, "its decoder is left-to-right, so it is no BTR"),
+        ("btr", causal, "writes left to right, so it is no BTR; train one from it, or score with l2r"),
+        ("btr", r2l, "writes right to left, so it is no BTR; train one from it, or score with r2l"),
+        ("l2r", r2l, "writes right to left, so it is not l2r"),
         ("l2r", btr, "is a BTR, not l2r"),
         ("r2l", causal, "writes left to right, so it is not r2l"),
         ("btr", encoder, "is a bert model, but btr needs a T5"),

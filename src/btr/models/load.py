@@ -146,18 +146,16 @@ def check_kind(kind: str, config: Any, name: str) -> None:
     is_t5 = config.model_type in MODEL_TYPES
     is_bidirectional = bool(getattr(config, CONFIG_KEY, False))
     is_right_to_left = bool(getattr(config, RIGHT_TO_LEFT_KEY, False))
+    side, own = ("right to left", "r2l") if is_right_to_left else ("left to right", "l2r")
     if kind in ("btr", "l2r", "r2l") and not is_t5:
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs a T5.")
     if kind in ("roberta", "bert") and getattr(config, "is_encoder_decoder", False):
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs an encoder only.")
     if kind == "btr" and not is_bidirectional:
-        raise InputError(
-            f"{name}: its decoder is left-to-right, so it is no BTR; train one from it, or score with l2r."
-        )
+        raise InputError(f"{name}: writes {side}, so it is no BTR; train one from it, or score with {own}.")
     if kind != "btr" and is_bidirectional:
         raise InputError(f"{name}: is a BTR, not {kind}; name it as btr:{name}.")
-    if is_t5 and kind in ("l2r", "r2l") and is_right_to_left != (kind == "r2l"):
-        side = "right to left" if is_right_to_left else "left to right"
+    if is_t5 and kind in ("l2r", "r2l") and kind != own:
         raise InputError(f"{name}: writes {side}, so it is not {kind}.")
 
 
