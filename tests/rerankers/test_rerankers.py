@@ -83,6 +83,12 @@ def test_mbr_by_hand():
     assert MBR().score("a", ["a", "a"]).means == (0, 0)
 
 
+def test_mbr_does_not_ask_empty_candidates():
+    asked = MBR().score("a b c", ["x b c", "x b y"]).means
+    assert MBR().score("a b c", ["x b c", "x b y", "", " "]).means[:2] == asked
+    assert MBR().score("a", ["", ""]).means == (0, 0)
+
+
 def test_vote_may_make_a_new_candidate():
     scored = Vote().score("a b c", ["x b c", "x b z", "a b z"])
     assert scored.candidates == ("x b c", "x b z", "a b z")  # x and z have two of three votes
@@ -115,6 +121,8 @@ def test_seeds_are_averaged_and_kinds_are_added():
     assert together.means == (-12.0, -4.0)
     with pytest.raises(InputError, match="did not score the same candidates"):
         combine([row(-1.0), row(-1.0, -2.0)], ["r2l", "r2l"])
+    with pytest.raises(InputError, match="candidates of 's'; vote adds some of its own, so use it by itself"):
+        combine([row(-1.0), row(-1.0, -2.0)], ["mbr", "vote"])
 
 
 def test_ensemble(tmp_path):

@@ -32,7 +32,8 @@ def combine(rows: Sequence[Scored], kinds: Sequence[str], average: str = "log", 
     """One row of scores from those of several rerankers for the same candidates."""
     first = rows[0]
     if any((row.source, row.candidates) != (first.source, first.candidates) for row in rows):
-        raise InputError(f"the rerankers did not score the same candidates of {first.source[:40]!r}.")
+        why = "; vote adds some of its own, so use it by itself" if "vote" in kinds else ""
+        raise InputError(f"the rerankers did not score the same candidates of {first.source[:40]!r}{why}.")
     if len(rows) == 1:
         return first
     taking = (rule or Rule()).takes_part(first.source, first.candidates)

@@ -46,13 +46,14 @@ class Base(Free):
 
 
 class MBR(Free):
-    """Minimum Bayes risk: the candidate that agrees best with all candidates, by F0.5 of its edits."""
+    """Minimum Bayes risk: the candidate that agrees best with all that are not empty, by F0.5 of its edits."""
 
     kind = "mbr"
 
     def score_row(self, row: Candidates) -> Scored:
         edits = [set(token_edits(row.source, text)) for text in row.candidates]
-        gains = [sum(f_half(own, other) for other in edits) / len(edits) for own in edits]
+        others = [own for own, text in zip(edits, row.candidates) if text.strip()] or edits
+        gains = [sum(f_half(own, other) for other in others) / len(others) for own in edits]
         means = tuple(math.log(max(gain, LEAST)) for gain in gains)
         return Scored(row.source, row.candidates, means, (1,) * len(means))
 
