@@ -96,6 +96,8 @@ def print_reranked(result: Mapping[str, Any], console: Console) -> None:
         ):
             table.add_row(label, *(format(case[key], form) if case else "–" for case in cases))
     console.print(table)
+    if unscored := result["unscored"]:
+        console.print(f"{unscored:,} of the equal could not be scored: a candidate or the source is too long.")
     if evaluation:
         totals = make_table("all", [name_column(name) for name in evaluation["base"]])
         for label in ("base", "reranked"):

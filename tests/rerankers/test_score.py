@@ -160,6 +160,7 @@ def test_bad_input(tmp_path, model):
         (["gpt:x"], {}, "'gpt:x' is no reranker"),
         (["mbr"], {"average": "x"}, "average must be one of log, probability, f"),
         (["base"], {}, "have no log_probs"),
+        (["mbr"], {"dtype": "bfloat16"}, "mbr: without a model, dtype, device and int8 do not apply"),
     ]:
         with pytest.raises(InputError, match=message):
             btr.score(CANDIDATES, rerankers, tmp_path / "scores.jsonl", **options)
@@ -222,6 +223,26 @@ def test_rerank_bad_input(tmp_path, scores):
         btr.rerank([tmp_path / "short.jsonl"], gold=[EXAMPLES / "gold.m2"])
     with pytest.raises(InputError, match="is this a scores file"):
         btr.rerank([CANDIDATES])
+    with pytest.raises(InputError, match="gleu needs --source and at least one --reference"):
+        btr.rerank([scores], metric="gleu")
+    with pytest.raises(InputError, match="m2 needs --gold"):
+        btr.rerank([scores], source=EXAMPLES / "source.txt")
+
+
+def test_a_scores_file_that_was_cut_is_refused(tmp_path):
+    """Also at a line's end: the header says how many sources there were."""
+    btr.score(CANDIDATES, ["mbr"], tmp_path / "scores.jsonl")
+    lines = (tmp_path / "scores.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:-3]))
+    with pytest.raises(InputError, match=r"cut\.jsonl: has 17 sources, but its header says 20; was it cut short"):
+        btr.rerank([tmp_path / "cut.jsonl"])
+
+
+def test_what_could_not_be_scored_is_counted(tmp_path):
+    rows = [Scored("s", ("a", "b"), means, (1, 1)) for means in [(-2.0, -1.0), (-2.0, None), (None, None)]]
+    write_scores(tmp_path / "scores.jsonl", Header("btr", "sig"), rows)
+    assert btr.rerank([tmp_path / "scores.jsonl"])["unscored"] == 2
+    assert btr.rerank([tmp_path / "scores.jsonl"], top=1)["unscored"] == 1  # the second does not take part
 
 
 def test_inputs_are_never_overwritten(tmp_path, scores):

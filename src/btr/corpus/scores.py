@@ -1,8 +1,8 @@
 """Scores: what a reranker says of each candidate, before any decision.
 
-A header line names the reranker and its signature; then, a line a source, each candidate's mean token log-probability
-and its length. f(y|x), margins and decisions are derived and never stored, so that every number of candidates,
-threshold and ensemble is a cheap question to the same file.
+A header line names the reranker and its signature and, if it was known, the number of sources; then, a line a source,
+each candidate's mean token log-probability and its length. f(y|x), margins and decisions are derived and never stored,
+so that every number of candidates, threshold and ensemble is a cheap question to the same file.
 """
 
 import json
@@ -44,8 +44,17 @@ def read_scores(path: PathLike) -> tuple[Header, Iterator[Scored]]:
     row = parse_json(first, path, 1) if first else {}
     if not isinstance(row.get("reranker"), str) or not isinstance(row.get("signature"), str):
         raise InputError(f'{path}, line 1: expected a header with "reranker" and "signature"; is this a scores file?')
-    rows = (_parse(parse_json(line, path, number), f"{path}, line {number}") for number, line in lines)
-    return Header(row["reranker"], row["signature"]), rows
+
+    def rows() -> Iterator[Scored]:
+        number = 1
+        for number, line in lines:
+            yield _parse(parse_json(line, path, number), f"{path}, line {number}")
+        if row.get("sources") not in (None, number - 1):
+            raise InputError(
+                f"{path}: has {number - 1} sources, but its header says {row['sources']}; was it cut short?"
+            )
+
+    return Header(row["reranker"], row["signature"]), rows()
 
 
 def _parse(row: dict[str, Any], where: str) -> Scored:

@@ -44,7 +44,7 @@ def rerank(
     rule = Rule(threshold, top, at_least, drop_runaways)
     signature, rows = read_ensemble(scores, average, rule)
     against = None
-    if gold or reference:
+    if gold or reference or source is not None or metric != "m2":
         against = load_gold(metric, gold=gold, source=source, reference=reference).metric
     decided = [(row, rule.decide(row.source, row.candidates, row.means)) for row in rows]
     texts = [row.candidates[reranked.choice] for row, reranked in decided]
@@ -54,6 +54,7 @@ def rerank(
     result: dict[str, Any] = {
         "sentences": len(decided),
         "shares": {decision.value: 100 * counts[decision] / max(1, len(decided)) for decision in Decision},
+        "unscored": sum(is_unscored(row, rule) for row, _ in decided),
         "threshold": threshold,
         "top": top,
     }
@@ -83,6 +84,11 @@ def read_ensemble(paths: Sequence[PathLike], average: str, rule: Rule) -> tuple[
             yield combine(together, [header.reranker for header in headers], average, rule)
 
     return signature, rows()
+
+
+def is_unscored(row: Scored, rule: Rule) -> bool:
+    """Whether a candidate that takes part could not be scored, so that the base model's choice stays."""
+    return any(row.means[number] is None for number in rule.takes_part(row.source, row.candidates))
 
 
 def evaluate_decisions(

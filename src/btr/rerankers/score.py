@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from btr.corpus.candidates import Candidates, read_candidates
-from btr.corpus.files import PathLike
+from btr.corpus.files import PathLike, read_lines
 from btr.corpus.scores import to_json
 from btr.errors import InputError
 from btr.metrics.base import name_file
@@ -40,11 +40,16 @@ def score(
         raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
     if not rerankers:
         raise InputError("name at least one reranker, e.g. btr:MODEL.")
+    if all(spec in FREE for spec in rerankers) and (dtype, device, int8) != ("float32", None, False):
+        raise InputError(
+            f"{', '.join(rerankers)}: without a model, dtype, device and int8 do not apply; leave them out."
+        )
     check_output(output, [candidates])
     # What the same scores depend on: with another budget, sums would be rounded otherwise.
     header: dict[str, Any] = {"budget": budget}
     if os.fspath(candidates) != "-":
         header["candidates"] = name_file(candidates)
+        header["sources"] = sum(1 for _ in read_lines(candidates))  # tells a file that was cut from a whole one
     loaded = [load_reranker(spec, dtype=dtype, device=device, int8=int8, budget=budget) for spec in rerankers]
     ensemble = Ensemble(loaded, average)
     header = {"reranker": ensemble.kind, "signature": ensemble.signature, **header}
