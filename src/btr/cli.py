@@ -182,7 +182,10 @@ def rerank(
     average: Average = "log",
     at_least: Annotated[bool, typer.Option("--at-least", help="Accept at the threshold, not only above it.")] = False,
     drop_runaways: Annotated[
-        bool, typer.Option("--drop-runaways", help="Leave out candidates of over twice the source's words plus ten.")
+        bool,
+        typer.Option(
+            "--drop-runaways", help="Leave out candidates of over twice the source's words plus ten, but not the first."
+        ),
     ] = False,
     metric: Metric = "m2",
     gold: Gold = None,
@@ -203,6 +206,8 @@ def rerank(
     import btr
     from btr.tables import print_reranked
 
+    if as_json and output == "-":
+        raise InputError("--json has the chosen texts already; leave out -o -, or name a file.")
     result = btr.rerank(
         scores,
         output,
@@ -216,7 +221,10 @@ def rerank(
         source=source,
         reference=reference or (),
     )
-    show(result, as_json, print_reranked)
+    if output == "-":  # standard output has the texts
+        print_reranked(result, Console(stderr=True))
+    else:
+        show(result, as_json, print_reranked)
 
 
 @app.command()
@@ -263,7 +271,8 @@ def main() -> None:
     except KeyboardInterrupt:
         fail("interrupted.", INTERRUPTED)
     except OSError as error:
-        fail(f"{error.strerror or error}.", 1)
+        name = f"{error.filename}: " if error.filename else ""
+        fail(f"{name}{error.strerror or error}.", 1)
 
 
 def fail(message: str, code: int) -> None:
