@@ -23,6 +23,13 @@ ROOT = Path(__file__).parents[1]
             },
         ),
         ("gleu", {"pass_per_draw_over_ours"}),
+        (
+            "generate --layers 1 --sources 4",
+            {
+                f"ctranslate2_{name}"
+                for name in ("float32", "float32_over_same_batches", "int8", "int8_over_same_batches")
+            },
+        ),
         ("pll --layers 1 --sources 2", {"fp32", "fp32_2_sources", "int8", "int8_2_sources"}),
     ],
 )

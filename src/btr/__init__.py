@@ -4,19 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from btr.candidates.generate import generate
     from btr.corpus.cleaning import clean
     from btr.metrics.evaluate import compare, evaluate
     from btr.rerankers.rerank import rerank
     from btr.rerankers.score import score
 
 __version__ = "0.1.0"
-__all__ = ["clean", "compare", "evaluate", "rerank", "score"]
+__all__ = ["clean", "compare", "evaluate", "generate", "rerank", "score"]
 
 # Each verb is found where it is written, when it is first used: importing btr stays light.
 _VERBS = {
     "clean": "btr.corpus.cleaning",
     "compare": "btr.metrics.evaluate",
     "evaluate": "btr.metrics.evaluate",
+    "generate": "btr.candidates.generate",
     "rerank": "btr.rerankers.rerank",
     "score": "btr.rerankers.score",
 }

@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 
 from btr import __version__
 from btr.errors import InputError, Interrupted
+from btr.resume import Share
 
 app = typer.Typer(
     add_completion=False,
@@ -38,6 +39,7 @@ Beta = Annotated[float, typer.Option(help="Weight of recall in F.")]
 Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for intervals; 0 for none.")]
 Processes = Annotated[int | None, typer.Option(min=1, help="Processes to count with; all cores by default.")]
 Average = Annotated[str, typer.Option(help="Space in which models of a kind are averaged: log, probability or f.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 …; a GPU if there is one.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -142,6 +144,77 @@ def compare(
 
 
 @app.command()
+def generate(
+    sources: Annotated[str, typer.Argument(metavar="SOURCES", help="Text, .m2 or .tsv; - is stdin.")],
+    model: Annotated[str, typer.Option(help="A folder, a shipped model's name or a hub id.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is stdout.")],
+    method: Annotated[str, typer.Option(help="beam, diverse, top-k or nucleus.")] = "beam",
+    size: Annotated[int, typer.Option(min=1, help="Candidates of each source, and beams.")] = 5,
+    max_length: Annotated[int, typer.Option(min=1, help="Tokens; longer sources are passed through.")] = 200,
+    groups: Annotated[int, typer.Option(min=1, help="Groups of diverse beam search.")] = 5,
+    penalty: Annotated[float, typer.Option(help="Of a token that an earlier group has chosen.")] = 0.4,
+    top_k: Annotated[int, typer.Option(min=1, help="Tokens to draw among, in top-k sampling.")] = 50,
+    top_p: Annotated[float, typer.Option(help="Probability to draw within, in nucleus sampling.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Of sampling: the same seed, the same candidates.")] = 0,
+    early_stopping: Annotated[
+        bool, typer.Option("--early-stopping", help="Stop at the first SIZE candidates, as ctranslate2 always does.")
+    ] = False,
+    engine: Annotated[str, typer.Option(help="transformers, or ctranslate2 (T5, beam: much faster on a CPU).")] = (
+        "transformers"
+    ),
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 (transformers) or int8 (ctranslate2).")] = "float32",
+    device: Device = None,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens in a batch: more is faster, and takes memory.")] = 8192,
+    compare: Annotated[
+        str | None, typer.Option(metavar="METHODS", help="Compare methods, e.g. beam,diverse; OUT is a folder.")
+    ] = None,
+    metric: Metric = "m2",
+    gold: Gold = None,
+    reference: Reference = None,
+    as_json: Json = False,
+) -> None:
+    """Write candidates with a seq2seq model.
+
+    After an interruption the same command goes on where it was. With --compare, makes the paper's Table 2.
+
+    \b
+    btr generate sources.txt --model MODEL -o candidates.jsonl
+    btr generate sources.txt --model MODEL --engine ctranslate2 --dtype int8 --size 10 -o candidates.jsonl
+    btr generate sources.txt --model MODEL --compare beam,diverse,top-k,nucleus --gold test.m2 -o FOLDER
+    accelerate launch --num_processes 4 -m btr.cli generate sources.txt --model MODEL -o candidates.jsonl
+    """
+    from btr.tables import print_generated, print_methods
+
+    options: dict[str, Any] = {
+        "size": size,
+        "max_length": max_length,
+        "groups": groups,
+        "penalty": penalty,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
+        "early_stopping": early_stopping,
+        "engine": engine,
+        "dtype": dtype,
+        "device": device,
+        "budget": budget,
+    }
+    if compare is None:
+        if gold or reference:
+            raise InputError("--gold and --reference are for --compare; score candidates with btr evaluate.")
+        import btr
+
+        show(btr.generate(sources, model, output, method=method, **options), as_json, print_generated, sys.stderr)
+        return
+    from btr.candidates.decoding import compare_methods
+
+    result = compare_methods(
+        sources, model, output, compare.split(","), metric=metric, gold=gold or (), reference=reference or (), **options
+    )
+    show(result, as_json, print_methods)
+
+
+@app.command()
 def score(
     candidates: Annotated[str, typer.Argument(metavar="CANDIDATES", help="Candidates, JSON lines; - is stdin.")],
     reranker: Annotated[
@@ -150,7 +223,7 @@ def score(
     output: Annotated[str, typer.Option("--output", "-o", metavar="SCORES", help="Where to; - is stdout.")],
     average: Average = "log",
     dtype: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 …; a GPU if there is one.")] = None,
+    device: Device = None,
     int8: Annotated[bool, typer.Option("--int8", help="Linear layers in int8: faster on a CPU, not exact.")] = False,
     budget: Annotated[int, typer.Option(min=1, help="Tokens in a batch: more is faster, and takes memory.")] = 4096,
 ) -> None:
@@ -245,12 +318,18 @@ def clean(
     print(f"{written:,} sentences written to {output}", file=sys.stderr)
 
 
-def show(result: Mapping[str, Any], as_json: bool, table: Callable[[Mapping[str, Any], Console], None]) -> None:
+def show(
+    result: Mapping[str, Any],
+    as_json: bool,
+    table: Callable[[Mapping[str, Any], Console], None],
+    file: TextIO | None = None,
+) -> None:
     """Print a result: one JSON object for programs, or a table for people."""
-    if as_json:
-        print(json.dumps(result, ensure_ascii=False, allow_nan=False))
-    else:
-        table(result, Console())
+    if not Share.current().rank:  # of several processes, one speaks
+        if as_json:
+            print(json.dumps(result, ensure_ascii=False, allow_nan=False), file=file)
+        else:
+            table(result, Console(file=file))
 
 
 def main() -> None:

@@ -55,15 +55,21 @@ def write_windows(
     header: dict[str, Any],
     size: int,
     what: str,
+    keep_header: bool = True,
 ) -> None:
-    """Write a header, then a line for each item; `work` turns a window of items into their lines."""
+    """Write a header, then a line for each item; `work` turns a window of items into their lines.
+
+    The header says what the lines depend on, so that another run's are not taken for this one's. Where the file's
+    format has no header, it is not kept in the end.
+    """
     items = track(items, None, what)
     share = Share.current()
     if os.fspath(output) == "-":
         if share.world > 1:
             raise InputError("several processes can't share standard output; name a file with -o.")
         with writing(output) as file:
-            file.write(json.dumps(header) + "\n")
+            if keep_header:
+                file.write(json.dumps(header) + "\n")
             for window in windows(items, size):
                 file.writelines(line + "\n" for line in work(window))
         return
@@ -87,7 +93,7 @@ def write_windows(
         raise Interrupted(f"interrupted; the same command goes on where it was ({part} holds what is done).") from None
     share.wait()
     if share.rank == 0:
-        merge([Share(rank, share.world).part(output) for rank in range(share.world)], output, size)
+        merge([Share(rank, share.world).part(output) for rank in range(share.world)], output, size, keep_header)
     share.wait()
 
 
@@ -145,12 +151,13 @@ def resume(part: Path, header: dict[str, Any], size: int) -> int:
     return (lines - 1) // size if keep else 0
 
 
-def merge(parts: Sequence[Path], output: PathLike, size: int) -> None:
+def merge(parts: Sequence[Path], output: PathLike, size: int, keep_header: bool) -> None:
     """Put the windows of all parts in order, under the output's name, and remove the parts."""
     with ExitStack() as stack, writing(output) as out:
         files = [stack.enter_context(open(part, encoding="utf-8", newline="\n")) for part in parts]
         headers = [file.readline() for file in files]
-        out.write(headers[0])
+        if keep_header:
+            out.write(headers[0])
         number = 0
         while lines := list(islice(files[number % len(files)], size)):
             out.writelines(lines)

@@ -107,6 +107,36 @@ def print_reranked(result: Mapping[str, Any], console: Console) -> None:
     print_signature(result["signature"], console)
 
 
+FLAGS = {
+    "too_long": "of the sources {is_are} over the greatest length, and passed through unchanged",
+    "duplicate": "of the candidates {is_are} equal to an earlier one of the source",
+    "empty": "of the candidates {is_are} empty: the source stands in the place",
+    "runaway": "of the candidates {is_are} far longer than the source",
+    "unfinished": "of the candidates {is_are} cut at the greatest length",
+}
+
+
+def print_generated(result: Mapping[str, Any], console: Console) -> None:
+    """How many candidates were written, and what is odd about some."""
+    console.print(f"{result['candidates']:,} candidates of {result['sources']:,} sources.")
+    for flag, number in result["flags"].items():
+        console.print(f"{number:,} {FLAGS[flag].format(is_are='is' if number == 1 else 'are')} ({flag}).")
+    print_signature(result["signature"], console)
+
+
+def print_methods(result: Mapping[str, Any], console: Console) -> None:
+    """The paper's Table 2."""
+    name = list(next(iter(result["methods"].values()))["oracle"])[-1]
+    table = make_table("method", ["Gold (%)", "Unique (%)", f"Oracle ({name_column(name)})"])
+    for method, row in result["methods"].items():
+        table.add_row(method, *_cells((row["gold_percent"], row["unique_percent"], row["oracle"][name]), ".2f"))
+    console.print(table)
+    for signature in dict.fromkeys(row["signature"] for row in result["methods"].values()):
+        print_signature(signature, console)
+    for row in result["methods"].values():
+        print_signature(row["candidates"], console)
+
+
 def print_signature(signature: str, console: Console) -> None:
     """On one line, so that it can be copied."""
     console.print(signature, style="dim", soft_wrap=True, markup=False, highlight=False)

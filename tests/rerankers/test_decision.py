@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from btr.rerankers.base import Decision, Reranked, Rule, is_runaway, softmax
+from btr.corpus.candidates import is_runaway
+from btr.rerankers.base import Decision, Reranked, Rule, softmax
 
 
 def decide(means, candidates="abc", source="s", **rule):

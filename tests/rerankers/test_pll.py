@@ -8,10 +8,11 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from btr.corpus.candidates import Candidates
+from btr.models.batches import pack
 from btr.models.load import load
 from btr.rerankers.btr import BTR
 from btr.rerankers.encoders import RoBERTa
-from btr.rerankers.pll import Encoded, Plan, pack
+from btr.rerankers.pll import Encoded, Plan
 
 ROWS = [
     Candidates("I has two cat .", ("I have two cats .", "I have two cat .", "I has two cats .", "I have two cats .")),

@@ -3,6 +3,7 @@
 from btr.corpus.candidates import Candidates, read_candidates, read_ranks, write_candidates
 from btr.corpus.files import read_lines, write_lines
 from btr.corpus.m2 import Edit, Sentence, read_m2, to_parallel, write_m2
+from btr.corpus.pairs import read_pairs, read_sources
 from btr.corpus.parallel import read_parallel, read_references, read_tsv
 from btr.corpus.scores import Header, Scored, read_scores, write_scores
 
@@ -15,10 +16,12 @@ __all__ = [
     "read_candidates",
     "read_lines",
     "read_m2",
+    "read_pairs",
     "read_parallel",
     "read_ranks",
     "read_references",
     "read_scores",
+    "read_sources",
     "read_tsv",
     "to_parallel",
     "write_candidates",

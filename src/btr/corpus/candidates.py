@@ -20,6 +20,11 @@ class Candidates:
     log_probs: tuple[float, ...] | None = None
 
 
+def is_runaway(source: str, candidate: str) -> bool:
+    """Whether a candidate is far longer than its source: more than twice its words plus ten."""
+    return len(candidate.split()) > 2 * len(source.split()) + 10
+
+
 def read_candidates(path: PathLike, lines: Iterable[str] | None = None) -> Iterator[Candidates]:
     """Stream JSON lines, ours (`source`, `candidates`, `log_probs`) or the authors' (`source`, `gec_outputs`).
 

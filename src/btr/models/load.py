@@ -28,6 +28,7 @@ RIGHT_TO_LEFT_KEY = "right_to_left"
 DTYPES = "float32", "bfloat16"
 TOKENIZER_FILES = "tokenizer.json", "spiece.model", "sentencepiece.bpe.model", "vocab.json", "vocab.txt"
 AUTO_CLASSES: dict[str, Any] = {
+    "seq2seq": AutoModelForSeq2SeqLM,
     "btr": AutoModelForSeq2SeqLM,
     "l2r": AutoModelForSeq2SeqLM,
     "r2l": AutoModelForSeq2SeqLM,
@@ -46,7 +47,11 @@ class Loaded:
 
 
 def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> Loaded:
-    """Load a model of a kind: btr, l2r, r2l (T5), roberta (any masked language model) or bert (any classifier)."""
+    """Load a model of a kind.
+
+    That is btr, l2r, r2l (T5), roberta (any masked language model), bert (any classifier) or seq2seq (what writes
+    candidates).
+    """
     quiet()
     place = choose_device(device)
     if dtype not in DTYPES:
@@ -147,6 +152,11 @@ def check_kind(kind: str, config: Any, name: str) -> None:
     is_bidirectional = bool(getattr(config, CONFIG_KEY, False))
     is_right_to_left = bool(getattr(config, RIGHT_TO_LEFT_KEY, False))
     side, own = ("right to left", "r2l") if is_right_to_left else ("left to right", "l2r")
+    if kind == "seq2seq" and not getattr(config, "is_encoder_decoder", False):
+        raise InputError(f"{name}: is a {config.model_type} model, which can't write candidates; that takes a seq2seq.")
+    if kind == "seq2seq" and (is_bidirectional or is_right_to_left):
+        what = "a BTR" if is_bidirectional else "a right-to-left model"
+        raise InputError(f"{name}: is {what}; candidates are written by a left-to-right seq2seq model.")
     if kind in ("btr", "l2r", "r2l") and not is_t5:
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs a T5.")
     if kind in ("roberta", "bert") and getattr(config, "is_encoder_decoder", False):

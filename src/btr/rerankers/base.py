@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from btr.corpus.candidates import Candidates
+from btr.corpus.candidates import Candidates, is_runaway
 from btr.corpus.scores import Scored
 
 
@@ -80,11 +80,6 @@ def softmax(scores: Sequence[float]) -> list[float]:
     powers = [math.exp(score - highest) for score in scores]
     total = sum(powers)
     return [power / total for power in powers]
-
-
-def is_runaway(source: str, candidate: str) -> bool:
-    """Whether a candidate is far longer than its source: more than twice its words plus ten."""
-    return len(candidate.split()) > 2 * len(source.split()) + 10
 
 
 class Reranker(ABC):

@@ -9,10 +9,11 @@ from torch import Tensor
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
 from btr.errors import InputError
+from btr.models.batches import pack
 from btr.models.decoder import pad
 from btr.models.load import Loaded
 from btr.rerankers.base import Reranker
-from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Row, pack
+from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Row
 
 GROUP = 32  # sources whose rows are planned at once
 TARGET = 1  # the second of two texts; also the class of grammatical sentences

@@ -37,6 +37,8 @@ class Base(Free):
     kind = "base"
 
     def score_row(self, row: Candidates) -> Scored:
+        if row.log_probs is None and len(row.candidates) == 1:  # a source that was passed through: nothing to compare
+            return Scored(row.source, row.candidates, (0.0,), (len(row.source.split()) + 1,))
         if row.log_probs is None:
             raise InputError(
                 f"the candidates of {row.source[:40]!r} have no log_probs; score them with l2r:MODEL instead of base."

@@ -6,10 +6,11 @@ import torch
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
+from btr.models.batches import pack
 from btr.models.decoder import Memory, decode, encode_groups
 from btr.models.load import Loaded, start_token
 from btr.rerankers.base import Reranker
-from btr.rerankers.pll import BUDGET, MAX_TOKENS, pack, read_source
+from btr.rerankers.pll import BUDGET, MAX_TOKENS, read_source
 
 CHUNK = 256  # tokens whose logits are in memory at once
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
+from btr.models.batches import pack
 from btr.rerankers.base import Reranker
 
 BUDGET = 4096  # tokens in a batch
@@ -128,15 +129,3 @@ def read_source(tokenizer: Any, source: str) -> list[int] | None:
     """A source's tokens; None if they are too many to read."""
     tokens: list[int] = tokenizer(source)["input_ids"]
     return tokens if len(tokens) <= MAX_SOURCE else None
-
-
-def pack(lengths: Sequence[int], budget: int, most: int = 1 << 30) -> Iterator[list[int]]:
-    """Batches of items of similar length: padded to the longest, no more tokens than the budget, and `most` items."""
-    batch: list[int] = []
-    for item in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and ((len(batch) + 1) * lengths[item] > budget or len(batch) == most):
-            yield batch
-            batch = []
-        batch.append(item)
-    if batch:
-        yield batch

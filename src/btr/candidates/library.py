@@ -1,0 +1,142 @@
+"""The engine that runs a model with `transformers`, on a CPU or GPU: any seq2seq model, every method."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import GenerationConfig
+from transformers.modeling_outputs import BaseModelOutput
+
+from btr.candidates.base import Engine, Found, Search, Tokens
+from btr.candidates.diverse import diverse_beam_search
+from btr.models.batches import pack
+from btr.models.decoder import pad
+from btr.models.load import Loaded, start_token
+
+LOGITS = 1 << 26  # in memory at once
+SPECIAL = "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id"
+
+
+class Library(Engine):
+    """`generate` of `transformers`, and diverse beam search, which it no longer has."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.model: Any = loaded.model
+        self.tokenizer = loaded.tokenizer
+        self.signature = loaded.signature
+        self.special = {name: getattr(self.model.generation_config, name, None) for name in SPECIAL}
+        self.special["decoder_start_token_id"] = start_token(self.model.config)
+        # Only our settings count, not what a model's folder says of beams and penalties.
+        self.model.generation_config = GenerationConfig(**self.special)
+        ends = self.special["eos_token_id"]
+        self.ends: list[int] = [ends] if isinstance(ends, int) else list(ends or ())
+
+    def read(self, texts: Sequence[str]) -> list[Tokens]:
+        return [self.tokenizer(text)["input_ids"] for text in texts]
+
+    def write(self, tokens: Sequence[Tokens]) -> list[str]:
+        return self.tokenizer.batch_decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+
+    def is_complete(self, tokens: Tokens) -> bool:
+        return bool(tokens) and tokens[-1] in self.ends
+
+    @torch.inference_mode()
+    def search(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:
+        if search.method == "diverse":
+            return self._search_diverse(sources, search)
+        with torch.random.fork_rng():
+            torch.manual_seed(derive_seed(search.seed, sources))
+            ids, mask = self._batch(sources)
+            out = self.model.generate(ids, attention_mask=mask, generation_config=self._configure(search))
+        rows = [Found(self._cut(row)) for row in out[:, 1:].tolist()]
+        return [rows[k : k + search.size] for k in range(0, len(rows), search.size)]
+
+    def _configure(self, search: Search) -> GenerationConfig:
+        own: dict[str, dict[str, Any]] = {
+            "beam": {"num_beams": search.size, "early_stopping": search.early_stopping},
+            "top-k": {"do_sample": True, "top_k": search.top_k},
+            "nucleus": {"do_sample": True, "top_k": 0, "top_p": search.top_p},
+        }
+        return GenerationConfig(
+            **self.special,
+            **own[search.method],
+            max_new_tokens=search.max_length,
+            num_return_sequences=search.size,
+        )
+
+    def _search_diverse(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:
+        ids, mask = self._batch(sources)
+        states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        encoded = BaseModelOutput(last_hidden_state=states.repeat_interleave(search.size, 0))
+        mask = mask.repeat_interleave(search.size, 0)
+        forced = self.special["forced_bos_token_id"]
+        cache: Any = None
+
+        def step(rows: Tensor, tokens: Tensor) -> Tensor:
+            nonlocal cache
+            first = cache is None
+            if not first:
+                cache.reorder_cache(rows.to(mask.device))
+            out = self.model(
+                encoder_outputs=encoded,
+                attention_mask=mask,
+                decoder_input_ids=tokens[:, None].to(mask.device),
+                past_key_values=cache,
+                use_cache=True,
+            )
+            cache = out.past_key_values
+            log_probs: Tensor = out.logits[:, -1].float().log_softmax(-1)
+            if first and forced is not None:
+                log_probs = torch.full_like(log_probs, -torch.inf).index_fill_(
+                    1, torch.tensor([forced], device=log_probs.device), 0.0
+                )
+            return log_probs
+
+        start = start_token(self.model.config)
+        found = diverse_beam_search(step, len(sources), self.ends, start, search)
+        return [list(map(Found, own)) for own in found]
+
+    @torch.inference_mode()
+    def log_probs(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[float]:
+        unique = {tuple(source): k for k, source in reversed(list(enumerate(sources)))}
+        numbers = {source: number for number, source in enumerate(unique)}
+        ids, mask = self._batch([list(source) for source in unique])
+        states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        start = start_token(self.model.config)
+        sums = [0.0] * len(targets)
+        for batch in pack([len(target) for target in targets], max(1, LOGITS // self.model.config.vocab_size)):
+            own = torch.tensor([numbers[tuple(sources[k])] for k in batch], device=ids.device)
+            logits = self.model(
+                encoder_outputs=BaseModelOutput(last_hidden_state=states[own]),
+                attention_mask=mask[own],
+                decoder_input_ids=pad([[start, *targets[k][:-1]] for k in batch], self._padding, ids.device),
+                use_cache=False,
+            ).logits
+            wanted = pad([targets[k] for k in batch], self._padding, ids.device)
+            values = logits.float().log_softmax(-1).gather(2, wanted[..., None])[..., 0]
+            for k, row in zip(batch, values):
+                sums[k] = float(row[: len(targets[k])].sum())
+        return sums
+
+    @property
+    def _padding(self) -> int:
+        return int(self.model.config.pad_token_id)
+
+    def _batch(self, sources: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        ids = pad(sources, self._padding, self.model.device)
+        lengths = torch.tensor([len(source) for source in sources], device=ids.device)
+        return ids, (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]).long()
+
+    def _cut(self, tokens: Tokens) -> Tokens:
+        """A row of a batch up to its end, without the padding."""
+        for place, token in enumerate(tokens):
+            if token in self.ends:
+                return tokens[: place + 1]
+        return tokens
+
+
+def derive_seed(seed: int, sources: Sequence[Tokens]) -> int:
+    """A seed for a batch that depends on what is in it, and not on what came before."""
+    return int.from_bytes(hashlib.sha256(repr((seed, sources)).encode()).digest()[:6])

@@ -1,0 +1,200 @@
+"""Both engines: equal to `transformers`' own `generate`, and to each other."""
+
+import random
+
+import pytest
+import tiny
+import torch
+from transformers import BartConfig, BartForConditionalGeneration, T5ForConditionalGeneration
+
+from btr.candidates.base import Search
+from btr.candidates.fast import Fast
+from btr.candidates.library import Library
+from btr.errors import InputError
+from btr.models.convert import convert
+from btr.models.load import load
+
+STYLES = {"v1.1": 3, "v1.0": 3, "mt5": 4}  # with seeds for which some candidates end by themselves
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    place = tmp_path_factory.mktemp("models")
+    return {style: tiny.save_t5(place / style, style, seed=seed) for style, seed in STYLES.items()}
+
+
+def some_sources(count=12):
+    generator = random.Random(1)
+    return [" ".join(generator.choices(tiny.WORDS, k=generator.randrange(1, 10))) for _ in range(count)]
+
+
+def tokens_of(found):
+    return [[own.tokens for own in row] for row in found]
+
+
+def cut(row):
+    row = row[1:]
+    return row[: row.index(1) + 1] if 1 in row else row
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("style", STYLES)
+def test_beam_search_is_that_of_generate(folders, style, early):
+    """Batched through our call, and a source at a time through the library's."""
+    engine = Library(load("seq2seq", folders[style]))
+    sources = engine.read(some_sources())
+    found = tokens_of(engine.search(sources, Search(size=4, max_length=9, early_stopping=early)))
+    for source, own in zip(sources, found):
+        out = engine.model.generate(
+            torch.tensor([source]), num_beams=4, num_return_sequences=4, max_new_tokens=9, early_stopping=early
+        )
+        assert own == [cut(row) for row in out.tolist()]
+    assert any(len(row) < 9 for own in found for row in own)  # some end by themselves
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("style", STYLES)
+def test_one_group_is_beam_search(folders, style, early):
+    engine = Library(load("seq2seq", folders[style]))
+    sources = engine.read(some_sources())
+    beam = Search(size=4, max_length=9, early_stopping=early)
+    one = Search("diverse", size=4, max_length=9, groups=1, early_stopping=early)
+    assert engine.search(sources, one) == engine.search(sources, beam)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_ctranslate2_finds_the_same(folders, style):
+    library, fast = Library(load("seq2seq", folders[style])), Fast(folders[style], "float32")
+    sources = library.read(some_sources())
+    for longest in (3, 9):
+        search = Search(size=4, max_length=longest, early_stopping=True)
+        found = fast.search(sources, search)
+        assert tokens_of(found) == tokens_of(library.search(sources, search))
+    pairs = [(source, own) for source, row in zip(sources, found) for own in row if library.is_complete(own.tokens)]
+    forced = library.log_probs([source for source, _ in pairs], [own.tokens for _, own in pairs])
+    assert [own.log_prob for _, own in pairs] == pytest.approx(forced, abs=1e-4)
+    again = fast.log_probs([source for source, _ in pairs], [own.tokens for _, own in pairs])
+    assert again == pytest.approx(forced, abs=1e-4)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_log_probs_are_the_librarys_loss(folders, style):
+    engine = Library(load("seq2seq", folders[style]))
+    sources, targets = engine.read(some_sources(8)), engine.read(reversed(some_sources(8)))
+    plain = [
+        -float(engine.model(input_ids=torch.tensor([s]), labels=torch.tensor([t])).loss) * len(t)
+        for s, t in zip(sources, targets)
+    ]
+    assert engine.log_probs(sources, targets) == pytest.approx(plain, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["top-k", "nucleus"])
+def test_a_seed_makes_samples_repeatable(folders, method):
+    engine = Library(load("seq2seq", folders["v1.1"]))
+    sources = engine.read(some_sources())
+    first = engine.search(sources, Search(method, size=3, seed=7))
+    torch.rand(5)
+    assert engine.search(sources, Search(method, size=3, seed=7)) == first
+    assert engine.search(sources, Search(method, size=3, seed=8)) != first
+    assert [len(row) for row in first] == [3] * 12
+
+
+def test_samples_stay_within_k_and_p(folders):
+    engine = Library(load("seq2seq", folders["v1.1"]))
+    source = engine.read(["the cat sat on the mat ."])
+    states = engine.model(input_ids=torch.tensor(source), decoder_input_ids=torch.tensor([[0]]))
+    share = states.logits[0, 0].softmax(-1).sort(descending=True)
+    for search, allowed in (
+        (Search("top-k", size=200, max_length=1, top_k=3), 3),
+        (Search("nucleus", size=200, max_length=1, top_p=0.5), int((share.values.cumsum(0) < 0.5).sum()) + 1),
+    ):
+        drawn = {own.tokens[0] for own in engine.search(source, search)[0]}
+        assert drawn <= set(share.indices[:allowed].tolist())
+        assert len(drawn) > 1 or allowed == 1
+
+
+def test_other_seq2seq_models(tmp_path):
+    """A BART writes through `transformers`; its settings for beams and penalties don't count, its forced token does."""
+    tokenizer = tiny.t5_tokenizer()
+    shape = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
+    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    ends = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 3, "decoder_start_token_id": 1}
+    config = BartConfig(**shape, **heads, **ends, vocab_size=len(tokenizer), max_position_embeddings=64)
+    model = tiny.randomise(BartForConditionalGeneration(config))
+    model.generation_config.forced_bos_token_id = 3
+    model.generation_config.num_beams = 2
+    model.generation_config.no_repeat_ngram_size = 1
+    folder = tiny.save(model, tokenizer, tmp_path / "bart")
+    engine = Library(load("seq2seq", folder))
+    sources = engine.read(some_sources(4))
+    beam = engine.search(sources, Search(size=3, max_length=6))
+    assert {own.tokens[0] for row in beam for own in row} == {3}
+    assert engine.search(sources, Search("diverse", size=3, max_length=6, groups=1)) == beam
+    with pytest.raises(InputError, match=r"is a bart model; ctranslate2 is for T5, use the engine transformers"):
+        convert(folder)
+
+
+def test_a_conversion_is_kept_until_the_model_changes(tmp_path):
+    folder = tiny.save_t5(tmp_path / "model")
+    target = convert(folder, "float32")
+    assert target == tmp_path / "model" / "ctranslate2-float32"
+    stamp = (target / "model.bin").stat().st_mtime_ns
+    assert convert(folder, "float32") == target
+    assert (target / "model.bin").stat().st_mtime_ns == stamp
+    before = Fast(folder, "float32").search([[3, 4, 1]], Search(size=2, max_length=5))
+    tiny.save_t5(tmp_path / "model", seed=5)
+    after = Fast(folder, "float32").search([[3, 4, 1]], Search(size=2, max_length=5))
+    assert before != after
+    assert sorted(path.name for path in (tmp_path / "model").glob("*ctranslate2*")) == ["ctranslate2-float32"]
+
+
+def test_a_model_that_cannot_be_written_beside(tmp_path, monkeypatch):
+    folder = tiny.save_t5(tmp_path / "model")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert (tmp_path / "cache" / "btr") in convert(folder, "int8").parents
+    assert not list((tmp_path / "model").glob("ctranslate2*"))
+
+
+def test_int8_is_close(folders):
+    """Not equal: but it must be the same model."""
+    fast, rough = Fast(folders["v1.1"], "float32"), Fast(folders["v1.1"], "int8")
+    sources = fast.read(some_sources())
+    a, b = (engine.log_probs(sources, sources) for engine in (fast, rough))
+    assert b == pytest.approx(a, rel=0.1)
+    assert a != b
+
+
+def test_torch_keeps_its_threads(folders):
+    threads = torch.get_num_threads()
+    Fast(folders["v1.1"], "int8")
+    assert torch.get_num_threads() == threads
+
+
+def test_an_untied_model_in_memory_is_not_altered(folders):
+    model = T5ForConditionalGeneration.from_pretrained(folders["v1.1"])
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    convert(folders["v1.1"], "int8")
+    assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
+
+
+def test_what_ctranslate2_cannot_do(folders):
+    with pytest.raises(InputError, match=r"ctranslate2 does beam search; for nucleus, use the engine transformers\."):
+        Fast(folders["v1.1"], "int8").search([[3, 1]], Search("nucleus"))
+    with pytest.raises(InputError, match=r"ctranslate2 computes in float32 or int8, not 'bfloat16'\."):
+        Fast(folders["v1.1"], "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "greedy"}, "method must be one of beam, diverse, top-k, nucleus, not 'greedy'"),
+        ({"size": 0}, "size must be at least 1"),
+        ({"method": "diverse", "size": 6}, "6 candidates can't be shared out evenly to 5 groups"),
+        ({"top_p": 0.0}, "top_p must be above 0"),
+        ({"penalty": -1.0}, "the penalty can't be negative"),
+    ],
+)
+def test_settings_that_make_no_sense(options, message):
+    with pytest.raises(InputError, match=message):
+        Search(**options)

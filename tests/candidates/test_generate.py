@@ -1,0 +1,208 @@
+"""`btr generate` from file to file."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tiny
+
+import btr
+from btr.candidates import generate as generating
+from btr.candidates.base import Engine, Found, Search
+from btr.candidates.decoding import compare_methods
+from btr.corpus import read_candidates, read_pairs, read_sources
+from btr.errors import InputError
+from btr.models.load import load
+from btr.rerankers.left_to_right import LeftToRight
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return tiny.save_t5(tmp_path_factory.mktemp("models") / "tiny-t5", seed=3)
+
+
+class Words(Engine):
+    """An engine whose words are numbers, and whose candidates are given."""
+
+    signature = "words"
+
+    def __init__(self, found):
+        self.found, self.asked, self.forced = found, [], []
+
+    def read(self, texts):
+        return [[*map(int, text.split()), 1] for text in texts]
+
+    def write(self, tokens):
+        return [" ".join(str(token) for token in own if token != 1) for own in tokens]
+
+    def is_complete(self, tokens):
+        return tokens[-1:] == [1]
+
+    def search(self, sources, search):
+        self.asked += sources
+        return [self.found] * len(sources)
+
+    def log_probs(self, sources, targets):
+        self.forced += targets
+        return [-float(len(target)) for target in targets]
+
+
+def test_what_is_odd_is_flagged():
+    found = [Found([5, 6, 1]), Found([1]), Found([5, 6, 1]), Found([7, 8]), Found([9] * 15 + [1])]
+    engine = Words(found)
+    records = generating.generate_many(engine, ["5 7", "", " ", "3 " * 30], Search(max_length=20))
+    assert records[0] == {
+        "source": "5 7",
+        "candidates": ["5 6", "5 7", "5 6", "7 8", " ".join("9" * 15)],
+        "log_probs": [-3.0, -3.0, -3.0, -3.0, -16.0],
+        "flags": {"duplicate": [2], "empty": [1], "runaway": [4], "unfinished": [3]},
+    }
+    assert records[1:3] == [{"source": "", "candidates": [""]}, {"source": " ", "candidates": [" "]}]
+    assert records[3] == {"source": "3 " * 30, "candidates": ["3 " * 30], "flags": {"too_long": [0]}}
+    assert engine.asked == [[5, 7, 1]]
+
+
+def test_log_probs_that_the_search_knows_are_not_computed_again():
+    """Only if its tokens are those that the text is read as."""
+    engine = Words([Found([5, 6, 1], -0.5), Found([7, 8], -0.25)])
+    (record,) = generating.generate_many(engine, ["5 7"], Search(size=2))
+    assert record["log_probs"] == [-0.5, -3.0]
+    assert engine.forced == [[7, 8, 1]]
+
+
+@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
+def test_candidates_and_their_log_probs(tmp_path, model, engine):
+    """What is kept is what the left-to-right reranker computes by teacher forcing."""
+    sources = tmp_path / "sources.txt"
+    sources.write_text("the cat sat .\nI has two dog .\n\nhe go\n")
+    result = btr.generate(sources, model, tmp_path / "out.jsonl", size=3, max_length=8, engine=engine)
+    rows = list(read_candidates(tmp_path / "out.jsonl"))
+    assert [row.source for row in rows] == ["the cat sat .", "I has two dog .", "", "he go"]
+    assert [len(row.candidates) for row in rows] == [3, 3, 1, 3]
+    assert result["sources"] == 4
+    assert result["candidates"] == 10
+    assert "beam|size:3|max-length:8" in result["signature"]
+    reranker = LeftToRight(load("l2r", model))
+    for row in rows:
+        if row.log_probs:
+            scored = reranker.score(row.source, row.candidates)
+            sums = [mean * length for mean, length in zip(scored.means, scored.lengths)]
+            assert row.log_probs == pytest.approx(sums, abs=1e-4)
+
+
+def test_m2_and_tsv_are_sources_too(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("a b\ta c\nd\td\n")
+    assert list(read_sources(tmp_path / "pairs.tsv")) == ["a b", "d"]
+    assert list(read_pairs(tmp_path / "pairs.tsv")) == [("a b", "a c"), ("d", "d")]
+    first = next(read_pairs(EXAMPLES / "gold.m2"))
+    assert first[0] == next(read_sources(EXAMPLES / "gold.m2"))
+    assert first[0] != first[1]
+    with pytest.raises(InputError, match=r"pairs are read from files whose names end in \.m2 or \.tsv"):
+        list(read_pairs(tmp_path / "pairs.txt"))
+
+
+def many(tmp_path, count):
+    path = tmp_path / "many.txt"
+    path.write_text("".join(f"the {'cat ' * (k % 7)}sat on {'a ' * (k % 3)}mat .\n" for k in range(count)))
+    return path
+
+
+@pytest.mark.parametrize("method", ["beam", "nucleus"])
+def test_killed_and_started_again(tmp_path, model, method):
+    """A real process, killed without warning half-way."""
+    command = [sys.executable, "-m", "btr.cli", "generate", many(tmp_path, 1000), "--model", model]
+    command += ["--max-length", "20", "--size", "3", "--method", method, "-o"]
+    process = subprocess.Popen([*command, tmp_path / "cut.jsonl"], env=ENVIRONMENT)
+    part = tmp_path / "cut.jsonl.part"
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and (not part.exists() or part.read_bytes().count(b"\n") < 200):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "cut.jsonl").exists()
+    for name in ("cut.jsonl", "whole.jsonl"):
+        subprocess.run([*command, tmp_path / name], env=ENVIRONMENT, check=True, capture_output=True)
+    assert (tmp_path / "cut.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert len((tmp_path / "cut.jsonl").read_text().splitlines()) == 1000
+
+
+@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
+def test_two_processes_make_the_same_file(tmp_path, model, engine):
+    sources = many(tmp_path, 300)
+    arguments = ["-m", "btr.cli", "generate", sources, "--model", model, "--engine", engine, "--max-length", "12", "-o"]
+    launch = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1"]
+    for start, name in (
+        ([], "one.jsonl"),
+        ([*launch, "--mixed_precision", "no", "--dynamo_backend", "no"], "two.jsonl"),
+    ):
+        command = [sys.executable, *start, *arguments, tmp_path / name]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=180)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("candidates of 300 sources") == 1  # one process speaks
+    assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many.txt", "one.jsonl", "two.jsonl"]
+
+
+def test_a_very_long_line_is_reported_and_passed_through(tmp_path, model):
+    line = "cat " * 5000 + "."
+    (tmp_path / "sources.txt").write_text(f"he go\n{line}\n")
+    command = [sys.executable, "-m", "btr.cli", "generate", tmp_path / "sources.txt", "--model", model, "-o", "-"]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    record = json.loads(done.stdout.splitlines()[1])
+    assert record == {"source": line, "candidates": [line], "flags": {"too_long": [0]}}
+    assert "1 of the sources is over the greatest length" in done.stderr
+
+
+def test_what_is_refused(tmp_path, model):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "sources.txt").write_text("he go\n")
+    output = tmp_path / "out.jsonl"
+    encoder = tiny.save_encoder(tmp_path / "bert")
+    both = tiny.save_t5(tmp_path / "btr", bidirectional=True)
+    for arguments, message in [
+        ((tmp_path / "empty.txt", model), "is empty; expected one sentence a line"),
+        ((tmp_path / "none.txt", model), "no such file"),
+        ((tmp_path / "sources.txt", encoder), "is a bert model, which can't write candidates; that takes a seq2seq"),
+        ((tmp_path / "sources.txt", both), "is a BTR; candidates are written by a left-to-right seq2seq model"),
+        ((tmp_path / "sources.txt", str(tmp_path / "no-model")), "no such folder"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            btr.generate(*arguments, output)
+    with pytest.raises(InputError, match="engine must be one of transformers, ctranslate2"):
+        btr.generate(tmp_path / "sources.txt", model, output, engine="onnx")
+    with pytest.raises(InputError, match="is an input, too"):
+        btr.generate(tmp_path / "sources.txt", model, tmp_path / "sources.txt")
+    assert not output.exists()
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_methods_side_by_side(tmp_path, model):
+    """The paper's Table 2."""
+    options = {"size": 2, "groups": 2, "max_length": 30}
+    result = compare_methods(
+        EXAMPLES / "gold.m2", model, tmp_path, ["beam", "diverse", "nucleus"], gold=EXAMPLES / "gold.m2", **options
+    )
+    assert list(result["methods"]) == ["beam", "diverse", "nucleus"]
+    for method, row in result["methods"].items():
+        score = btr.evaluate(tmp_path / f"{method}.jsonl", gold=EXAMPLES / "gold.m2", oracle=True, resamples=0)
+        assert row["oracle"] == score.scores
+        assert row["unique_percent"] == score.extra["candidates"]["unique_percent"]
+        assert "gold.m2#" in row["signature"]
+    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    again = compare_methods(
+        EXAMPLES / "gold.m2", model, tmp_path, ["beam", "diverse", "nucleus"], gold=EXAMPLES / "gold.m2", **options
+    )
+    assert again == result
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == stamps
+    with pytest.raises(InputError, match="'greedy' is no method to compare"):
+        compare_methods(EXAMPLES / "gold.m2", model, tmp_path, ["greedy"], gold=EXAMPLES / "gold.m2")
+    with pytest.raises(InputError, match="m2 needs --gold"):
+        compare_methods(EXAMPLES / "gold.m2", model, tmp_path, ["beam"])
