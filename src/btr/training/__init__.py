@@ -1,0 +1,1 @@
+"""Training: synthetic pairs to start from."""
