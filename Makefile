@@ -23,6 +23,7 @@ bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive
 	$(BIN)/python benchmarks/m2.py
 	$(BIN)/python benchmarks/gleu.py
 	$(BIN)/python benchmarks/pll.py
+	$(BIN)/python benchmarks/generate.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -37,5 +38,5 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(PIP) install --constraint constraints.txt --editable '.[models,test]'
+	$(PIP) install --constraint constraints.txt --editable '.[train,test]'
 	@touch $@
