@@ -148,7 +148,7 @@ def generate(
     sources: Annotated[str, typer.Argument(metavar="SOURCES", help="Text, .m2 or .tsv; - is stdin.")],
     model: Annotated[str, typer.Option(help="A folder, a shipped model's name or a hub id.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is stdout.")],
-    method: Annotated[str, typer.Option(help="beam, diverse, top-k or nucleus.")] = "beam",
+    method: Annotated[str | None, typer.Option(help="beam (default), diverse, top-k or nucleus.")] = None,
     size: Annotated[int, typer.Option(min=1, help="Candidates of each source, and beams.")] = 5,
     max_length: Annotated[int, typer.Option(min=1, help="Tokens; longer sources are passed through.")] = 200,
     groups: Annotated[int, typer.Option(min=1, help="Groups of diverse beam search.")] = 5,
@@ -168,7 +168,7 @@ def generate(
     compare: Annotated[
         str | None, typer.Option(metavar="METHODS", help="Compare methods, e.g. beam,diverse; OUT is a folder.")
     ] = None,
-    metric: Metric = "m2",
+    metric: Annotated[str | None, typer.Option(help="For --compare: m2, errant or gleu.")] = None,
     gold: Gold = None,
     reference: Reference = None,
     as_json: Json = False,
@@ -181,7 +181,7 @@ def generate(
     btr generate sources.txt --model MODEL -o candidates.jsonl
     btr generate sources.txt --model MODEL --engine ctranslate2 --dtype int8 --size 10 -o candidates.jsonl
     btr generate sources.txt --model MODEL --compare beam,diverse,top-k,nucleus --gold test.m2 -o FOLDER
-    accelerate launch --num_processes 4 -m btr.cli generate sources.txt --model MODEL -o candidates.jsonl
+    torchrun --nproc-per-node 4 -m btr.cli generate sources.txt --model MODEL -o candidates.jsonl
     """
     from btr.tables import print_generated, print_methods
 
@@ -200,12 +200,17 @@ def generate(
         "budget": budget,
     }
     if compare is None:
-        if gold or reference:
-            raise InputError("--gold and --reference are for --compare; score candidates with btr evaluate.")
+        if gold or reference or metric:
+            raise InputError("--metric, --gold and --reference are for --compare; score candidates with btr evaluate.")
+        if as_json and output == "-":
+            raise InputError("--json and -o - would both write to standard output; name a file.")
         import btr
 
-        show(btr.generate(sources, model, output, method=method, **options), as_json, print_generated, sys.stderr)
+        made = btr.generate(sources, model, output, method=method or "beam", **options)
+        show(made, as_json, print_generated, None if as_json else sys.stderr)
         return
+    if method:
+        raise InputError("--method and --compare exclude each other.")
     from btr.candidates.decoding import compare_methods
 
     result = compare_methods(
@@ -236,7 +241,7 @@ def score(
     btr score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
     btr score candidates.jsonl --reranker r2l:MODEL --reranker l2r:BASE -o scores.jsonl
     btr score candidates.jsonl --reranker mbr -o scores.jsonl
-    accelerate launch --num_processes 4 -m btr.cli score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
+    torchrun --nproc-per-node 4 -m btr.cli score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
     """
     import btr
 

@@ -65,8 +65,6 @@ def write_windows(
     items = track(items, None, what)
     share = Share.current()
     if os.fspath(output) == "-":
-        if share.world > 1:
-            raise InputError("several processes can't share standard output; name a file with -o.")
         with writing(output) as file:
             if keep_header:
                 file.write(json.dumps(header) + "\n")
@@ -118,6 +116,9 @@ def locked(file: IO[bytes], part: Path) -> Iterator[None]:
 def check_output(output: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     """Refuse an output that can't be written, or that is one of the inputs, before any work is done."""
     path = Path(output)
+    inputs = list(inputs)
+    if Share.current().world > 1 and "-" in map(os.fspath, (output, *inputs)):
+        raise InputError("several processes can't share standard input or output; name files.")
     if any(path.is_file() and Path(other).is_file() and path.samefile(other) for other in inputs):
         raise InputError(f"{output}: is an input, too; choose another output.")
     if path.is_dir():

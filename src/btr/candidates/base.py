@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from btr.errors import InputError
 
@@ -63,18 +63,24 @@ class Engine(ABC):
     """A seq2seq model that writes candidates, and says how likely they are. Both work on tokens' numbers."""
 
     signature: str
+    tokenizer: Any
+    ends: Sequence[int]  # tokens that end a text
+    limit: int | None = None  # tokens that the model can read or write; None if there is no such limit
 
-    @abstractmethod
     def read(self, texts: Sequence[str]) -> list[Tokens]:
         """Texts as the model reads and writes them, with their end."""
+        return [self.tokenizer(text)["input_ids"] for text in texts]
 
-    @abstractmethod
     def write(self, tokens: Sequence[Tokens]) -> list[str]:
         """Tokens as text."""
+        texts: list[str] = self.tokenizer.batch_decode(
+            list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return texts
 
-    @abstractmethod
     def is_complete(self, tokens: Tokens) -> bool:
         """Whether the model has ended the text itself."""
+        return bool(tokens) and tokens[-1] in self.ends
 
     @abstractmethod
     def search(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:

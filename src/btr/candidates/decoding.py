@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from btr.candidates.base import METHODS
-from btr.candidates.generate import generate
+from btr.candidates.base import METHODS, Search
+from btr.candidates.generate import check_engine, generate
 from btr.corpus.files import PathLike, write_lines
-from btr.errors import InputError
+from btr.corpus.pairs import kind_of
+from btr.errors import InputError, needs_models
 from btr.metrics.base import name_file
 from btr.metrics.evaluate import evaluate
 from btr.metrics.gold import Paths, load_gold
-from btr.models.convert import fingerprint, read_json
-from btr.models.load import find
+
+SEARCH = set(Search.__dataclass_fields__) - {"method"}
 
 
 def compare_methods(
@@ -22,7 +23,7 @@ def compare_methods(
     folder: PathLike,
     methods: Sequence[str] = METHODS,
     *,
-    metric: str = "m2",
+    metric: str | None = None,
     gold: Paths = (),
     reference: Paths = (),
     **options: Any,
@@ -31,18 +32,28 @@ def compare_methods(
 
     Options are those of `generate`. Candidates that an earlier run has made in the same way are not made again.
     """
+    metric = metric or ("gleu" if reference and not gold else "m2")
     for method in methods:
         if method not in METHODS:
             raise InputError(f"{method!r} is no method to compare; choose among {', '.join(METHODS)}.")
+        own = {name: value for name, value in options.items() if name in SEARCH}
+        check_engine(options.get("engine", "transformers"), Search(method, **own))
+    if metric == "gleu" and kind_of(sources) != ".txt":
+        raise InputError(f"{sources}: gleu needs the sources as text, one a line.")
     source = sources if metric == "gleu" else None
     load_gold(metric, gold=gold, source=source, reference=reference)  # before hours of work
     Path(folder).mkdir(parents=True, exist_ok=True)
-    way = {"sources": name_file(sources), "model": fingerprint(Path(find(model))), **options}
+    try:
+        from btr.models.convert import fetch, fingerprint, read_json
+    except ImportError as error:
+        raise needs_models("generating", error) from None
+    way = {"sources": name_file(sources), "model": fingerprint(fetch(model)), **options}
     rows: dict[str, Any] = {}
     for method in methods:
         path = Path(folder) / f"{method}.jsonl"
         made = read_json(path.with_suffix(".made.json"))
         if not path.is_file() or made is None or made["way"] != way:
+            path.with_suffix(".made.json").unlink(missing_ok=True)
             made = {"way": way, **generate(sources, model, path, method=method, **options)}
             write_lines(path.with_suffix(".made.json"), [json.dumps(made)])
         score = evaluate(path, metric=metric, gold=gold, source=source, reference=reference, oracle=True, resamples=0)

@@ -8,8 +8,8 @@ import torch
 
 from btr.candidates.base import Engine, Found, Search, Tokens
 from btr.errors import InputError
-from btr.models.convert import COMPUTE, MADE_FROM, convert, read_json, version
-from btr.models.load import find, first_line, load_tokenizer, read_config
+from btr.models.convert import COMPUTE, MADE_FROM, convert, fetch, read_json, version
+from btr.models.load import choose_device, first_line, load_tokenizer, read_config
 
 BATCH = 32  # sources of a worker's batch: a number that does not depend on the machine, so that results don't
 WORKERS = 8  # at most
@@ -24,18 +24,18 @@ class Fast(Engine):
 
         if compute not in COMPUTE:
             raise InputError(f"ctranslate2 computes in {' or '.join(COMPUTE)}, not {compute!r}.")
+        place = choose_device(device)
         folder = convert(name, compute)
-        self.tokenizer = load_tokenizer(find(name), read_config(find(name), name), name)
-        self.end = self.tokenizer.eos_token_id
+        self.tokenizer = load_tokenizer(str(fetch(name)), read_config(str(fetch(name)), name), name)
+        self.ends = [self.tokenizer.eos_token_id]
         try:
-            kind, _, number = (device or "auto").partition(":")
             # Batches side by side are faster than threads that share one.
             threads = torch.get_num_threads()
             workers = min(WORKERS, threads)
             self.translator: Any = ctranslate2.Translator(
                 str(folder),
-                device=kind,
-                device_index=int(number or 0),
+                device=place.type,
+                device_index=place.index or 0,
                 compute_type=compute,
                 inter_threads=workers,
                 intra_threads=threads // workers,
@@ -46,18 +46,7 @@ class Fast(Engine):
         made_from = read_json(folder / MADE_FROM)
         self.signature = f"seq2seq|model:{Path(name).name}#{made_from['files']}|ctranslate2:{version()}|dtype:{compute}"
 
-    def read(self, texts: Sequence[str]) -> list[Tokens]:
-        return [self.tokenizer(text)["input_ids"] for text in texts]
-
-    def write(self, tokens: Sequence[Tokens]) -> list[str]:
-        return self.tokenizer.batch_decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False)
-
-    def is_complete(self, tokens: Tokens) -> bool:
-        return tokens[-1:] == [self.end]
-
     def search(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:
-        if search.method != "beam":
-            raise InputError(f"ctranslate2 does beam search; for {search.method}, use the engine transformers.")
         results = self.translator.translate_batch(
             list(map(self._names, sources)),
             beam_size=search.size,

@@ -4,13 +4,14 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from btr.candidates.base import MAX_LENGTH, Engine, Found, Search, Tokens
 from btr.corpus.candidates import is_runaway
 from btr.corpus.files import PathLike, read_lines
 from btr.corpus.pairs import read_sources
-from btr.errors import InputError
+from btr.errors import InputError, needs_models
 from btr.metrics.base import name_file
 from btr.models.batches import pack
 from btr.resume import Share, check_output, write_windows
@@ -46,9 +47,12 @@ def generate(
     """
     early_stopping = early_stopping or engine == "ctranslate2"  # which knows no other way
     search = Search(method, size, max_length, groups, penalty, top_k, top_p, seed, early_stopping)
+    check_engine(engine, search)
     check_output(output, [sources])
     name = "-" if os.fspath(sources) == "-" else name_file(sources)
     loaded = load_engine(model, engine, dtype=dtype, device=device)
+    if loaded.limit and search.max_length > loaded.limit:
+        search = replace(search, max_length=loaded.limit)
     signature = f"{loaded.signature}|{search.signature()}"
     told: Counter[str] = Counter()
 
@@ -61,13 +65,13 @@ def generate(
     if name == "-" and os.fspath(output) != "-":
         Share.current().part(output).unlink(missing_ok=True)  # a stream can't be told from another, so none is resumed
     write_windows(read_sources(sources), work, output, header, WINDOW, "Generating", keep_header=False)
-    if os.fspath(output) != "-":  # what earlier runs and other processes wrote counts, too
+    if os.fspath(output) != "-" and not Share.current().rank:  # what earlier runs and other processes wrote counts
         told.clear()
         for line in read_lines(output):
             count(told, json.loads(line))
     return {
-        "sources": told.pop("sources"),
-        "candidates": told.pop("candidates"),
+        "sources": told.pop("sources", 0),
+        "candidates": told.pop("candidates", 0),
         "flags": dict(sorted(told.items())),
         "signature": signature,
     }
@@ -80,10 +84,16 @@ def count(told: Counter[str], record: dict[str, Any]) -> None:
     told.update({flag: len(numbers) for flag, numbers in record.get("flags", {}).items()})
 
 
-def load_engine(model: str, engine: str, *, dtype: str = "float32", device: str | None = None) -> Engine:
-    """A model under an engine; what it computes in is float32, or bfloat16 (transformers) or int8 (ctranslate2)."""
+def check_engine(engine: str, search: Search) -> None:
+    """Refuse what an engine can't do, before any work."""
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
+    if engine == "ctranslate2" and search.method != "beam":
+        raise InputError(f"ctranslate2 does beam search; for {search.method}, use the engine transformers.")
+
+
+def load_engine(model: str, engine: str, *, dtype: str = "float32", device: str | None = None) -> Engine:
+    """A model under an engine; what it computes in is float32, or bfloat16 (transformers) or int8 (ctranslate2)."""
     try:
         if engine == "ctranslate2":
             from btr.candidates.fast import Fast
@@ -94,9 +104,7 @@ def load_engine(model: str, engine: str, *, dtype: str = "float32", device: str 
 
         return Library(load("seq2seq", model, dtype=dtype, device=device))
     except ImportError as error:
-        raise InputError(
-            f"generating needs what the extra 'models' installs: pip install 'btr-gec[models]' ({error})."
-        ) from None
+        raise needs_models("generating", error) from None
 
 
 def generate_many(engine: Engine, sources: Sequence[str], search: Search, budget: int = BUDGET) -> list[dict[str, Any]]:

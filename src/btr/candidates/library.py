@@ -26,27 +26,20 @@ class Library(Engine):
         self.model: Any = loaded.model
         self.tokenizer = loaded.tokenizer
         self.signature = loaded.signature
+        self.limit = getattr(self.model.config, "max_position_embeddings", None)
         self.special = {name: getattr(self.model.generation_config, name, None) for name in SPECIAL}
         self.special["decoder_start_token_id"] = start_token(self.model.config)
         # Only our settings count, not what a model's folder says of beams and penalties.
         self.model.generation_config = GenerationConfig(**self.special)
         ends = self.special["eos_token_id"]
-        self.ends: list[int] = [ends] if isinstance(ends, int) else list(ends or ())
-
-    def read(self, texts: Sequence[str]) -> list[Tokens]:
-        return [self.tokenizer(text)["input_ids"] for text in texts]
-
-    def write(self, tokens: Sequence[Tokens]) -> list[str]:
-        return self.tokenizer.batch_decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False)
-
-    def is_complete(self, tokens: Tokens) -> bool:
-        return bool(tokens) and tokens[-1] in self.ends
+        self.ends = [ends] if isinstance(ends, int) else list(ends or ())
 
     @torch.inference_mode()
     def search(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:
         if search.method == "diverse":
             return self._search_diverse(sources, search)
-        with torch.random.fork_rng():
+        device = self.model.device
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
             torch.manual_seed(derive_seed(search.seed, sources))
             ids, mask = self._batch(sources)
             out = self.model.generate(ids, attention_mask=mask, generation_config=self._configure(search))
@@ -106,7 +99,9 @@ class Library(Engine):
         states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
         start = start_token(self.model.config)
         sums = [0.0] * len(targets)
-        for batch in pack([len(target) for target in targets], max(1, LOGITS // self.model.config.vocab_size)):
+        for batch in pack(
+            [len(target) for target in targets], max(1, LOGITS // self.model.get_output_embeddings().weight.shape[0])
+        ):
             own = torch.tensor([numbers[tuple(sources[k])] for k in batch], device=ids.device)
             logits = self.model(
                 encoder_outputs=BaseModelOutput(last_hidden_state=states[own]),

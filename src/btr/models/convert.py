@@ -5,48 +5,69 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from btr.errors import InputError
+from btr.errors import InputError, needs_models
 from btr.models.bidirectional import MODEL_TYPES
-from btr.models.load import check_kind, find, first_line, quiet, read_config
+from btr.models.load import TOKENIZER_FILES, check_kind, find, first_line, quiet, read_config
 
 COMPUTE = "float32", "int8"
-WEIGHTS = "*.safetensors", "*.bin", "config.json", "tokenizer.json", "spiece.model"
+FILES = "*.safetensors", "*.bin", "config.json", "generation_config.json", "merges.txt", *TOKENIZER_FILES
 MADE_FROM = "made-from.json"
 
 
 def convert(name: str, compute: str = "int8") -> Path:
     """The folder of a model's conversion: `ctranslate2-int8` in its own, made if it is not there or out of date."""
     quiet()
-    folder = find(name)
-    config = read_config(folder, name)
+    config = read_config(find(name), name)
     check_kind("seq2seq", config, name)
     if config.model_type not in MODEL_TYPES:
         raise InputError(f"{name}: is a {config.model_type} model; ctranslate2 is for T5, use the engine transformers.")
-    if not Path(folder).is_dir():  # a model of the hub
-        from huggingface_hub import snapshot_download
-
-        folder = snapshot_download(folder)
-    made_from = {"files": fingerprint(Path(folder)), "ctranslate2": version()}
-    place = cache_folder(Path(folder), str(made_from["files"]))
+    folder = fetch(name)
+    made_from = {"files": fingerprint(folder), "ctranslate2": version()}
+    place = cache_folder(folder, str(made_from["files"]))
     target = place / f"ctranslate2-{compute}"
-    if read_json(target / MADE_FROM) == made_from:
-        return target
-    temporary = Path(tempfile.mkdtemp(prefix=".ctranslate2-", dir=place))
-    try:
-        run_converter(folder, temporary / "model", compute, name)
-        (temporary / "model" / MADE_FROM).write_text(json.dumps(made_from))
-        if target.exists():
-            os.rename(target, temporary / "old")
-        os.rename(temporary / "model", target)
-    except OSError:  # another process was first
-        if read_json(target / MADE_FROM) != made_from:
-            raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with alone(place / ".ctranslate2.lock"):
+        if read_json(target / MADE_FROM) == made_from:
+            return target
+        temporary = Path(tempfile.mkdtemp(prefix=".ctranslate2-", dir=place))
+        try:
+            run_converter(str(folder), temporary / "model", compute, name)
+            (temporary / "model" / MADE_FROM).write_text(json.dumps(made_from))
+            shutil.rmtree(target, ignore_errors=True)
+            os.rename(temporary / "model", target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
     return target
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Let one process at a time do what follows; others wait."""
+    with open(path, "w") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except ImportError:  # no such locks on this system
+            pass
+        yield
+
+
+def fetch(name: str) -> Path:
+    """A model's folder; one of the hub is downloaded if it is not there."""
+    folder = find(name)
+    if Path(folder).is_dir():
+        return Path(folder)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(folder, allow_patterns=list(FILES)))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: can't be fetched from the hub ({first_line(error)}).") from None
 
 
 def run_converter(folder: str, target: Path, compute: str, name: str) -> None:
@@ -71,16 +92,14 @@ def version() -> str:
     try:
         import ctranslate2
     except ImportError as error:
-        raise InputError(
-            f"the engine ctranslate2 needs what the extra 'models' installs: pip install 'btr-gec[models]' ({error})."
-        ) from None
+        raise needs_models("the engine ctranslate2", error) from None
     return str(ctranslate2.__version__)
 
 
 def fingerprint(folder: Path) -> str:
     """Eight hexadecimal digits that change with the model's files."""
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in WEIGHTS for path in folder.glob(pattern)}):
+    for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
         digest.update(path.name.encode())
         with open(path, "rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())

@@ -1,7 +1,8 @@
 """A T5's decoder for scoring: sources are encoded once, and their keys and values shared by all rows.
 
 The numbers are those of the model's own forward pass. What differs is what is not computed: keys and values of the
-source again for each row, the last layer where nobody asks for it, and logits of tokens that are not scored.
+source again for each row, the last layer where nobody asks for it, and logits of tokens that are not scored. The parts
+are those of training, too (`models/grid.py`): in training mode they drop out as the model's own do.
 """
 
 from collections.abc import Iterator, Sequence
@@ -90,7 +91,8 @@ def self_attention(layer: Any, hidden: Tensor, bias: Tensor, only: Tensor | None
         hidden, normed = hidden[every, only][:, None], normed[every, only][:, None]
         bias = bias.expand(len(hidden), -1, -1, -1)[every, :, only][:, :, None]
     queries = heads(attention.q(normed), attention)
-    return hidden + attention.o(unheads(attend(queries, keys, values, attn_mask=bias, scale=1.0)))
+    attended = attend(queries, keys, values, attn_mask=bias, dropout_p=drop(attention), scale=1.0)
+    return hidden + layer.dropout(attention.o(unheads(attended)))
 
 
 def cross_attention(layer: Any, hidden: Tensor, sources: Sequence[tuple[range, tuple[Tensor, Tensor]]]) -> Tensor:
@@ -104,6 +106,11 @@ def cross_attention(layer: Any, hidden: Tensor, sources: Sequence[tuple[range, t
         query = block.reshape(1, -1, keys.shape[1], width).transpose(1, 2)
         out[span.start : span.stop] = unheads(attend(query, keys, values, scale=1.0)).view_as(block)
     return hidden + attention.o(out)
+
+
+def drop(attention: Any) -> float:
+    """The share of attention weights that are dropped: none outside of training."""
+    return float(attention.dropout) if attention.training else 0.0
 
 
 def attention_bias(decoder: Any, length: int, lengths: Tensor) -> Tensor:

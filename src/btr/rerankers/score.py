@@ -8,7 +8,7 @@ from typing import Any
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import PathLike, read_lines
 from btr.corpus.scores import to_json
-from btr.errors import InputError
+from btr.errors import InputError, needs_models
 from btr.metrics.base import name_file
 from btr.rerankers.base import Reranker
 from btr.rerankers.ensemble import AVERAGES, Ensemble
@@ -81,9 +81,7 @@ def load_reranker(
         from btr.rerankers.encoders import BERT, RoBERTa
         from btr.rerankers.left_to_right import LeftToRight, RightToLeft
     except ImportError as error:
-        raise InputError(
-            f"{spec} needs what the extra 'models' installs: pip install 'btr-gec[models]' ({error})."
-        ) from None
+        raise needs_models(spec, error) from None
     loaded = load(kind, model, dtype=dtype, device=device, int8=int8)
     classes = {"btr": BTR, "l2r": LeftToRight, "r2l": RightToLeft, "roberta": RoBERTa, "bert": BERT}
     return classes[kind](loaded, budget)  # type: ignore[abstract]

@@ -1,0 +1,53 @@
+"""Where training starts: a model of any of the kinds, from one that is there, with what it lacks made new."""
+
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    PreTrainedTokenizerBase,
+)
+
+from btr.errors import InputError
+from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, make_bidirectional
+from btr.models.load import RIGHT_TO_LEFT_KEY, find, first_line, load_tokenizer, quiet, read_config
+
+CLASSES: dict[str, Any] = {
+    "seq2seq": AutoModelForSeq2SeqLM,
+    "btr": AutoModelForSeq2SeqLM,
+    "r2l": AutoModelForSeq2SeqLM,
+    "roberta": AutoModelForMaskedLM,
+    "bert": AutoModelForSequenceClassification,
+}
+
+
+def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[Any, PreTrainedTokenizerBase]:
+    """A model to train, in float32, and its tokenizer. A BTR or an R2L may start from any left-to-right T5."""
+    quiet()
+    folder = find(name)
+    config = read_config(folder, name)
+    is_t5 = config.model_type in MODEL_TYPES
+    if kind in ("seq2seq", "btr", "r2l") and not is_t5:
+        raise InputError(f"{name}: is a {config.model_type} model, but {kind} is trained from a T5.")
+    if kind in ("roberta", "bert") and getattr(config, "is_encoder_decoder", False):
+        raise InputError(f"{name}: is a {config.model_type} model, but {kind} is trained from an encoder.")
+    if kind == "seq2seq" and (getattr(config, CONFIG_KEY, False) or getattr(config, RIGHT_TO_LEFT_KEY, False)):
+        raise InputError(f"{name}: is a reranker; a seq2seq model is trained from a left-to-right T5.")
+    for key in ("dropout_rate", "hidden_dropout_prob", "attention_probs_dropout_prob"):
+        if dropout is not None and hasattr(config, key):
+            setattr(config, key, dropout)
+    if kind == "bert":
+        config.num_labels = 2
+    torch.manual_seed(seed)  # of what is made new
+    try:
+        model = CLASSES[kind].from_pretrained(folder, config=config, dtype=torch.float32)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
+    if kind == "btr":
+        make_bidirectional(model)
+    if kind == "r2l":
+        setattr(model.config, RIGHT_TO_LEFT_KEY, True)
+    return model, load_tokenizer(folder, config, name)

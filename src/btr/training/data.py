@@ -1,0 +1,155 @@
+"""Training data: read once, tokenised into a memory-mapped Arrow file, and dealt out in the same order to all."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from btr.corpus.candidates import read_candidates
+from btr.corpus.files import file_hash, read_lines
+from btr.corpus.pairs import read_pairs
+from btr.errors import InputError
+from btr.models.batches import pack
+from btr.progress import track
+from btr.training.recipe import Data, expand
+from btr.training.tasks import Example, Task
+
+POOL = 50  # batches whose examples are sorted by length among themselves
+STREAM = "datasets:"
+
+Update = list[list[int]]  # batches of an update, by the examples' numbers
+
+
+def prepare(task: Task, folder: Path) -> Any:
+    """The examples of a recipe as a memory-mapped dataset; read from the files only if it is not there."""
+    from datasets import Dataset
+    from datasets.arrow_writer import ArrowWriter
+
+    data = task.recipe.data
+    path = folder / f"examples-{fingerprint(task, data)}.arrow"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.part")
+        written = 0
+        with ArrowWriter(path=str(temporary)) as writer:
+            for example in islice(track(read_examples(task, data), data.limit, "Reading"), data.limit):
+                writer.write({**example, "size": task.size(example)})
+                written += 1
+            if not written:
+                raise InputError("no example is left to train on; are all longer than max_source and max_target?")
+            writer.finalize()
+        os.replace(temporary, path)
+    return Dataset.from_file(str(path))
+
+
+def fingerprint(task: Task, data: Data) -> str:
+    """Changes with whatever the examples depend on: the files, the tokenizer, and the recipe's choices."""
+    files = [
+        path if path.startswith(STREAM) else file_hash(expand(path))
+        for path in (*data.pairs, *data.candidates, *data.text, *(data.synthetic.text if data.synthetic else ()))
+    ]
+    vocabulary = hashlib.sha256(repr(sorted(task.tokenizer.get_vocab().items())).encode()).hexdigest()
+    recipe = [task.recipe.kind, task.recipe.task, task.recipe.objective.negatives, data.model_dump()]
+    return hashlib.sha256(json.dumps([files, vocabulary, recipe]).encode()).hexdigest()[:12]
+
+
+def read_examples(task: Task, data: Data) -> Iterator[Example]:
+    """Stream a recipe's examples; those that are too long are left out."""
+    if task.recipe.task == "pre-train":
+        yield from read_chunks(task, data)
+        return
+    for source, targets in read_groups(data, task.recipe.objective.negatives > 0):
+        if source.strip() and targets[0].strip() and (example := task.encode(source, targets)):
+            yield example
+
+
+def read_groups(data: Data, negatives: bool) -> Iterator[tuple[str, list[str]]]:
+    """Stream sources, each with its gold and then its negatives: unique candidates that are not gold, in order."""
+    for number, path in enumerate(data.pairs):
+        pairs = read_pairs(expand(path))
+        if not negatives:
+            yield from ((source, [target]) for source, target in pairs)
+            continue
+        name = expand(data.candidates[number])
+        rows = read_candidates(name)
+        for line, (source, gold) in enumerate(pairs, 1):
+            row = next(rows, None)
+            if row is None or row.source.split() != source.split():
+                raise InputError(f"{name}, line {line}: is not of the same source as {path}; are both in order?")
+            yield source, [gold, *(text for text in dict.fromkeys(row.candidates) if text.strip() and text != gold)]
+    if data.synthetic is not None:
+        from btr.training.synthetic import Corrupter, sentences
+
+        lines = (line for path in data.synthetic.text for line in read_lines(expand(path)))
+        made = Corrupter(seed=data.synthetic.seed).corrupt(sentences(lines))
+        yield from ((source, [target]) for source, target in islice(made, data.synthetic.sentences))
+
+
+def read_chunks(task: Task, data: Data) -> Iterator[Example]:
+    """Stream paragraphs as tokens, long ones in pieces."""
+    for paragraph in (line for path in data.text for line in read_paragraphs(path)):
+        tokens = task.tokenizer(paragraph)["input_ids"][:-1]
+        for start in range(0, len(tokens), data.max_source - 1):
+            if len(chunk := tokens[start : start + data.max_source - 1]) > 1:
+                yield {"source": chunk, "targets": [[]]}
+
+
+def read_paragraphs(path: str) -> Iterator[str]:
+    """Lines of a text file, or the texts of a dataset by its id, streamed."""
+    if not path.startswith(STREAM):
+        yield from (line for line in read_lines(expand(path)) if line.strip())
+        return
+    from datasets import load_dataset
+
+    name, _, config = path.removeprefix(STREAM).partition(":")
+    try:
+        rows = load_dataset(name, config or None, split="train", streaming=True)
+    except Exception as error:  # the library has no common kind
+        raise InputError(f"{path}: the dataset can't be read ({str(error).splitlines()[0]}).") from None
+    for row in rows:
+        yield from (line for line in row["text"].splitlines() if line.strip())
+
+
+def used_pieces(task: Task, dataset: Any) -> NDArray[np.int64]:
+    """The pieces of the vocabulary that the examples have, in order."""
+    table = dataset.data.table
+    found = [table.column("source").combine_chunks().flatten().unique()]
+    for chunk in table.column("targets").chunks:
+        found.append(chunk.flatten().flatten().unique())
+    return np.unique(np.concatenate([column.to_numpy(zero_copy_only=False) for column in found])).astype(np.int64)
+
+
+def deal(sizes: NDArray[Any], seed: int, epoch: int, micro_tokens: int, batch_tokens: int) -> list[Update]:
+    """An epoch's updates: all examples in random order, batched with others of similar size.
+
+    Depends on the arguments only: not on who asks, nor on how many processes share the batches of an update.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(sizes))
+    pool = max(1, POOL * micro_tokens // max(1, int(sizes.mean())))
+    batches = [
+        [int(order[start + k]) for k in batch]
+        for start in range(0, len(order), pool)
+        for batch in pack(sizes[order[start : start + pool]].tolist(), micro_tokens)
+    ]
+    return group([batches[k] for k in random.permutation(len(batches))], sizes, batch_tokens)
+
+
+def group(batches: Iterable[list[int]], sizes: Sequence[int] | NDArray[Any], batch_tokens: int) -> list[Update]:
+    """Batches one after another, as many as come nearest to an update's tokens."""
+    updates: list[Update] = [[]]
+    tokens = 0
+    for batch in batches:
+        own = sum(int(sizes[k]) for k in batch)
+        if updates[-1] and tokens + own / 2 > batch_tokens:
+            updates.append([])
+            tokens = 0
+        updates[-1].append(batch)
+        tokens += own
+    return updates

@@ -1,0 +1,208 @@
+"""The training loop: updates from batches, alone or shared by several processes, and stopped and resumed at any time.
+
+All that is random is derived from the seed and the number of the update, the batch or the example. So a run that was
+killed and resumed goes on as if nothing had happened, and several processes do what one would.
+"""
+
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from safetensors.torch import load_file, save_file
+from transformers.optimization import Adafactor
+
+from btr.training.data import Update, deal
+from btr.training.recipe import Optimizer, Recipe
+from btr.training.tasks import Task
+
+
+@dataclass
+class Progress:
+    """How far a run is."""
+
+    epoch: int = 0
+    update: int = 0  # within the epoch
+    step: int = 0  # updates in all
+    tokens: int = 0
+    seconds: float = 0.0
+    best: float | None = None
+    since_best: int = 0  # epochs
+    validated: int = 0  # epochs
+
+
+@dataclass
+class Trainer:
+    """Moves a model's weights by a task's losses."""
+
+    task: Task
+    dataset: Any
+    run: Path
+    accelerator: Accelerator
+    progress: Progress = field(default_factory=Progress)
+
+    def __post_init__(self) -> None:
+        self.recipe: Recipe = self.task.recipe
+        self.sizes = np.asarray(self.dataset.with_format("numpy")["size"][:])
+        self.trained = {name: weight for name, weight in self.task.model.named_parameters() if weight.requires_grad}
+        self.optimizer = make_optimizer(self.recipe.optimizer, list(self.trained.values()))
+        self.updates = self.plan(0)
+        self.steps = self.recipe.steps or len(self.updates) * int(self.recipe.epochs or 0)
+
+    def plan(self, epoch: int) -> list[Update]:
+        """The updates of an epoch."""
+        recipe = self.recipe
+        return deal(self.sizes, recipe.seed, epoch, recipe.micro_tokens, recipe.batch_tokens)
+
+    def epochs(self, limit: int | None = None) -> Iterator[list[dict[str, Any]]]:
+        """Train, an epoch at a time (or up to `limit` updates), and give the records of each; from where the run is."""
+        progress = self.progress
+        end = min(self.steps, limit or self.steps)
+        while progress.step < end:
+            self.updates = self.plan(progress.epoch)
+            while progress.update < len(self.updates) and progress.step < end:
+                yield [self.update(self.updates[progress.update])]
+            if progress.update == len(self.updates):
+                progress.epoch, progress.update = progress.epoch + 1, 0
+                yield []
+
+    def update(self, batches: Update) -> dict[str, Any]:
+        """One step of the optimizer; gives what the log says of it."""
+        started = time.perf_counter()
+        progress, accelerator = self.progress, self.accelerator
+        rate = self.recipe.optimizer.learning_rate * schedule(self.recipe.optimizer, progress, self.steps, self.updates)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        drawn = [
+            (number, self.draw(batch))
+            for number, batch in enumerate(batches)
+            if number % accelerator.num_processes == accelerator.process_index
+        ]
+        counts: dict[str, float] = dict.fromkeys(self.loss_names(), 0.0)
+        for _, batch in drawn:
+            for name, count in batch.counts.items():
+                counts[name] += count
+        counts = self.sum_up(counts)
+        sums = dict.fromkeys(counts, 0.0)
+        for number, batch in drawn:
+            torch.manual_seed(int(np.random.default_rng([self.recipe.seed, progress.step, number]).integers(2**62)))
+            with accelerator.autocast():
+                losses = self.task.losses(batch)
+            weighted = [self.weight(name) * loss / max(1.0, counts[name]) for name, loss in losses.items()]
+            torch.stack(weighted).sum().backward()
+            for name, loss in losses.items():
+                sums[name] += float(loss.detach())
+        sums = self.sum_up(sums)
+        norm = self.step()
+        tokens = sum(int(self.sizes[k]) for batch in batches for k in batch)
+        seconds = time.perf_counter() - started
+        progress.update += 1
+        progress.step += 1
+        progress.tokens += tokens
+        progress.seconds += seconds
+        means = {name: sums[name] / max(1.0, counts[name]) for name in sums}
+        return {
+            "step": progress.step,
+            "epoch": round(progress.epoch + progress.update / len(self.updates), 4),
+            "loss": sum(self.weight(name) * mean for name, mean in means.items()),
+            **(means if len(means) > 1 else {}),
+            "gradient_norm": norm,
+            "learning_rate": rate,
+            "tokens": tokens,
+            "tokens_per_second": round(tokens / seconds, 1),
+        }
+
+    def draw(self, batch: list[int]) -> Any:
+        """A batch whose masks depend on the seed, the epoch and the examples only."""
+        examples = [self.dataset[k] for k in batch]
+        seeds = ([self.recipe.seed, self.progress.epoch, k] for k in batch)
+        return self.task.draw(examples, [np.random.default_rng(seed) for seed in seeds])
+
+    def loss_names(self) -> list[str]:
+        return ["likelihood", "listwise"] if self.recipe.objective.listwise else ["likelihood"]
+
+    def weight(self, name: str) -> float:
+        return self.recipe.objective.listwise if name == "listwise" else 1.0
+
+    def sum_up(self, values: dict[str, float]) -> dict[str, float]:
+        """Numbers added over all processes."""
+        if self.accelerator.num_processes == 1:
+            return values
+        own = torch.tensor(list(values.values()), dtype=torch.float64, device=self.accelerator.device)
+        return dict(zip(values, self.accelerator.reduce(own, "sum").tolist()))
+
+    def step(self) -> float:
+        """Add the gradients of all processes, clip them, and move the weights; gives the gradient's norm."""
+        for weight in self.trained.values():
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+            if self.accelerator.num_processes > 1:
+                weight.grad = self.accelerator.reduce(weight.grad, "sum")
+        norm = torch.nn.utils.clip_grad_norm_(self.trained.values(), self.recipe.optimizer.clip or math.inf)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return float(norm)
+
+    def save(self) -> None:
+        """Keep all that the run needs to go on; the old checkpoint goes only when the new one is complete."""
+        place = self.run / "checkpoint"
+        temporary = self.run / "checkpoint.part"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        save_file({name: weight.detach().contiguous() for name, weight in self.trained.items()}, temporary / "weights")
+        torch.save(self.optimizer.state_dict(), temporary / "optimizer")
+        (temporary / "progress.json").write_text(json.dumps(asdict(self.progress)))
+        old = self.run / "checkpoint.old"
+        shutil.rmtree(old, ignore_errors=True)
+        if place.exists():
+            os.rename(place, old)
+        os.rename(temporary, place)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def load(self) -> bool:
+        """Go on from the last checkpoint, if there is one."""
+        for place in (self.run / "checkpoint", self.run / "checkpoint.old"):
+            if (place / "progress.json").is_file():
+                kept = load_file(place / "weights", device=str(self.accelerator.device))
+                with torch.no_grad():
+                    for name, weight in self.trained.items():
+                        weight.copy_(kept[name])
+                self.optimizer.load_state_dict(torch.load(place / "optimizer", weights_only=True))
+                self.progress = Progress(**json.loads((place / "progress.json").read_text()))
+                return True
+        return False
+
+
+def make_optimizer(settings: Optimizer, weights: list[Any]) -> torch.optim.Optimizer:
+    """Adafactor as in the paper (no relative step, no scaling by parameters), or AdamW."""
+    if settings.name == "adafactor":
+        return Adafactor(
+            weights,
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            scale_parameter=False,
+            relative_step=False,
+            warmup_init=False,
+        )
+    return torch.optim.AdamW(weights, lr=settings.learning_rate, weight_decay=settings.weight_decay)
+
+
+def schedule(settings: Optimizer, progress: Progress, steps: int, updates: list[Update]) -> float:
+    """The learning rate's factor at an update: warm-up, then constant, falling to 0, or by the inverse square root."""
+    warmup = settings.warmup_steps or round(settings.warmup_epochs * len(updates))
+    now = progress.step + 1
+    if now <= warmup:
+        return now / warmup
+    if settings.schedule == "linear":
+        return max(0.0, (steps - progress.step) / max(1, steps - warmup))
+    if settings.schedule == "inverse-sqrt":
+        return math.sqrt(warmup / now)
+    return 1.0

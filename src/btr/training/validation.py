@@ -1,0 +1,92 @@
+"""How good a model is after an epoch: its F on a validation set, for a reranker over all thresholds."""
+
+import tempfile
+from itertools import islice
+from typing import Any
+
+from btr.candidates.base import Search
+from btr.candidates.fast import Fast
+from btr.candidates.generate import WINDOW, generate_many
+from btr.candidates.library import Library
+from btr.corpus.candidates import Candidates, read_candidates
+from btr.corpus.m2 import read_m2
+from btr.errors import InputError
+from btr.metrics.base import Metric, name_file
+from btr.metrics.errant import Errant
+from btr.metrics.m2 import M2
+from btr.models.load import Loaded
+from btr.rerankers.base import Reranker
+from btr.rerankers.btr import BTR
+from btr.rerankers.encoders import BERT, RoBERTa
+from btr.rerankers.left_to_right import RightToLeft
+from btr.rerankers.thresholds import try_thresholds
+from btr.resume import windows
+from btr.training.recipe import Recipe, Validation, expand
+
+RERANKERS: dict[str, Any] = {"btr": BTR, "r2l": RightToLeft, "roberta": RoBERTa, "bert": BERT}
+
+
+class Validator:
+    """Measures a model on a recipe's validation set."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.kind, self.settings = recipe.kind, recipe.validation
+        self.metric, self.sources = read_gold(self.settings)
+        self.rows: list[Candidates] = []
+        if self.settings.candidates:
+            path = expand(self.settings.candidates)
+            self.rows = list(islice(read_candidates(path), self.settings.sentences))
+            if [row.source.split() for row in self.rows] != [source.split() for source in self.sources]:
+                raise InputError(f"{path}: does not have the sources of the validation set; are both in order?")
+
+    def measure(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        """The scores, best first to be read; `value` is the one that counts."""
+        was_training = model.training
+        model.eval()
+        try:
+            found = self._write(model, tokenizer) if self.kind == "seq2seq" else self._rerank(model, tokenizer)
+        finally:
+            model.train(was_training)
+        return {**found, "signature": self.metric.signature()}
+
+    def _write(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        search = Search(size=self.settings.beam, early_stopping=True)
+        with tempfile.TemporaryDirectory() as folder:
+            if self.settings.engine == "ctranslate2":
+                model.save_pretrained(folder)
+                tokenizer.save_pretrained(folder)
+                engine: Any = Fast(folder, "int8")
+            else:
+                engine = Library(Loaded(model, tokenizer, "in training"))
+            texts = [
+                record["candidates"][0]
+                for window in windows(self.sources, WINDOW)
+                for record in generate_many(engine, window, search)
+            ]
+        score = self.metric.score(texts)
+        return {"value": score.value, **score.scores}
+
+    def _rerank(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        reranker: Reranker = RERANKERS[self.kind](Loaded(model, tokenizer, "in training"))
+        scored = [row for window in windows(self.rows, WINDOW) for row in reranker.score_many(window)]
+        grid = try_thresholds(self.metric, scored, top=self.settings.top)
+        best = max(grid, key=lambda threshold: grid[threshold].value)
+        base = self.metric.score([row.candidates[0] for row in self.rows])
+        return {
+            "value": grid[best].value,
+            **grid[best].scores,
+            "threshold": best,
+            "base": base.value,
+            "grid": {f"{threshold:g}": score.value for threshold, score in grid.items()},
+        }
+
+
+def read_gold(settings: Validation) -> tuple[Metric, list[str]]:
+    """The metric over the validation set, and its sources."""
+    paths = list(map(expand, settings.gold))
+    sentences = list(islice((sentence for path in paths for sentence in read_m2(path)), settings.sentences))
+    name = "+".join(map(name_file, paths))
+    if settings.sentences is not None:
+        name += f"[:{settings.sentences}]"
+    metric = (M2 if settings.metric == "m2" else Errant)(sentences, name, processes=1)
+    return metric, [sentence.source for sentence in sentences]

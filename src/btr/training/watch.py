@@ -1,0 +1,66 @@
+"""Watching a run: a log of JSON lines, a bar on a terminal, and TensorBoard."""
+
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from accelerate import Accelerator
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+SCALARS = "loss", "likelihood", "listwise", "gradient_norm", "learning_rate", "tokens_per_second"
+
+
+class Watch:
+    """Tells of a run as it goes. Only the first process speaks."""
+
+    def __init__(self, run: Path, step: int, steps: int, accelerator: Accelerator) -> None:
+        self.speaks = accelerator.is_main_process
+        self.accelerator, self.step, self.steps = accelerator, step, steps
+        self.path = run / "log.jsonl"
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "Watch":
+        if self.speaks:
+            drop_later(self.path, self.step)
+            self._file = self._stack.enter_context(open(self.path, "a", encoding="utf-8"))
+            if sys.stderr.isatty():
+                columns = TextColumn("{task.fields[told]}"), BarColumn(), TimeRemainingColumn()
+                self._bar = self._stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+                self._line = self._bar.add_task("", total=self.steps, completed=self.step, told="starting")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def tell(self, record: dict[str, Any]) -> None:
+        """Write down an update or a validation."""
+        self.accelerator.log({name: record[name] for name in SCALARS if name in record}, step=record["step"])
+        if "validation" in record:
+            self.accelerator.log({"validation": record["validation"]["value"]}, step=record["step"])
+        if not self.speaks:
+            return
+        self._file.write(json.dumps(record) + "\n")
+        self._file.flush()
+        if hasattr(self, "_bar") and "loss" in record:
+            told = f"epoch {record['epoch']:.2f} loss {record['loss']:.3f} {record['tokens_per_second']:,.0f} tokens/s"
+            self._bar.update(self._line, completed=record["step"], told=told)
+
+
+def drop_later(path: Path, step: int) -> None:
+    """Take out of a log what the run, resumed at an earlier step, will do again."""
+    if path.exists():
+        kept = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:  # cut in the middle
+                continue
+            if record["step"] < step or (record["step"] == step and "validation" not in record):
+                kept.append(line + "\n")
+        path.write_text("".join(kept), encoding="utf-8")
