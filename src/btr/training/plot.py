@@ -1,0 +1,73 @@
+"""Curves of a run: its loss by steps, and F0.5 on the validation set by epochs (the paper's figures 6 and 7)."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from btr.corpus.files import PathLike
+from btr.training.history import SCORE, History, read_history
+
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#999999"  # of Okabe and Ito, whom colour-blind people can tell apart
+WIDTH, HEIGHT = 3.6, 2.3  # inches, of each panel; at 360 pixels the text is 12 pixels high
+STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "btr",  # the same log, the same file
+}
+POINTS = 60  # of the smooth line
+
+
+def plot(run: PathLike) -> list[Path]:
+    """Draw a run's curves, as `curves.svg` and `curves.png` in its folder."""
+    history = read_history(run)
+    panels = [draw for draw, rows in ((draw_loss, history.updates), (draw_scores, history.validations)) if rows]
+    paths = [Path(run) / f"curves.{kind}" for kind in ("svg", "png")]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure((WIDTH, HEIGHT * len(panels)), layout="constrained")
+        for draw, axes in zip(panels, figure.subplots(len(panels), squeeze=False)[:, 0]):
+            draw(axes, history)
+        figure.savefig(paths[0], metadata={"Date": None})
+        figure.savefig(paths[1], dpi=200)
+    return paths
+
+
+def draw_loss(axes: Axes, history: History) -> None:
+    """Loss by steps: each update's in grey, and the mean of neighbours if there are many."""
+    steps = np.array([row["step"] for row in history.updates], float)
+    losses = np.array([row["loss"] for row in history.updates], float)
+    many = len(steps) > POINTS
+    axes.plot(steps, losses, color=GREY if many else BLUE, linewidth=0.6 if many else 1.5, alpha=0.6 if many else 1)
+    if many:
+        means = [[part.mean() for part in np.array_split(values, POINTS)] for values in (steps, losses)]
+        axes.plot(*means, color=BLUE, linewidth=1.8)
+    axes.set(xlabel="step", ylabel="training loss")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+
+
+def draw_scores(axes: Axes, history: History) -> None:
+    """F0.5 by epochs, with the best marked; a reranker's with the best threshold, and without one."""
+    epochs = [row["epoch"] for row in history.validations]
+    scores = [row["validation"][SCORE] for row in history.validations]
+    grids = [row["validation"].get("grid", {}) for row in history.validations]
+    axes.plot(epochs, scores, "o-", color=BLUE, linewidth=1.5, markersize=4, label="best λ")
+    if all("0.0" in grid for grid in grids):
+        plain = [grid["0.0"] for grid in grids]
+        axes.plot(epochs, plain, "s--", color=ORANGE, linewidth=1.2, markersize=3.5, label="λ = 0")
+        axes.legend(loc="best", ncols=2)
+    if best := history.best:
+        score, threshold = best["validation"][SCORE], best["validation"].get("threshold")
+        axes.plot(best["epoch"], score, "o", color=BLUE, markersize=9, fillstyle="none")
+        note = "" if threshold is None else f", λ = {threshold:g}"
+        axes.set_title(f"best: {score:.2f} at epoch {best['epoch']:g}{note}", fontsize=9, loc="left")
+    axes.set(xlabel="epoch", ylabel="F0.5 (%)")
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=len(epochs) > 1))
+    axes.margins(y=0.15)

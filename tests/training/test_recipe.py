@@ -1,0 +1,262 @@
+"""Recipes: those of the project, what is refused and how it is said."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from btr.errors import InputError
+from btr.training.recipe import Recipe, expand, read_recipe, write_recipe
+
+ROOT = Path(__file__).parents[2]
+RECIPES = sorted(ROOT.glob("recipes/*/*.yaml"))
+PAPER = ROOT / "recipes" / "paper"
+GOOD = """\
+kind: btr
+model: some/model
+data:
+  pairs: [a.m2]
+  candidates: [a.jsonl]
+objective:
+  negatives: 5
+epochs: 2
+"""
+
+
+def saved(folder: Path, text: str) -> Path:
+    path = folder / "recipe.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(folder: Path, text: str = GOOD, **changes: object) -> str:
+    """What is said of a recipe; `data__pairs` stands for data.pairs."""
+    with pytest.raises(InputError) as error:
+        read_recipe(saved(folder, text), {key.replace("__", "."): value for key, value in changes.items()})
+    message = str(error.value)
+    assert "\n" not in message
+    assert message.startswith(str(folder / "recipe.yaml"))
+    assert message.endswith(".")
+    return message.removeprefix(f"{folder / 'recipe.yaml'}: ")
+
+
+def head(path: Path) -> str:
+    """The comments at the start of a recipe, with broken lines put together."""
+    lines = path.read_text(encoding="utf-8").split("\n\n")[0].splitlines()
+    assert all(line.startswith("#") for line in lines)
+    return re.sub(r"\\\n\s*", "", "\n".join(line.removeprefix("#") for line in lines))
+
+
+def test_there_are_recipes() -> None:
+    assert {path.parent.name for path in RECIPES} == {"paper", "small"}
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_recipes_of_the_project(path: Path) -> None:
+    """They are valid, and their heads give the command and the cost."""
+    recipe = read_recipe(path)
+    name = path.relative_to(ROOT).as_posix()
+    launcher = {
+        "paper": r"accelerate launch --num_processes 2 -m btr\.cli train",
+        "small": r"btr train",
+    }[path.parent.name]
+    commands = re.findall(rf"^ +{launcher} (\S+) --output (\S+)(.*)$", head(path), re.MULTILINE)
+    assert commands
+    assert {command[0] for command in commands} == {name}
+    assert len(re.findall(r"^ Cost: \S.*", head(path), re.MULTILINE)) == 1
+    assert max(map(len, path.read_text(encoding="utf-8").splitlines())) <= 120
+    for _, output, more in commands[1:]:  # other seeds
+        assert output == f"{commands[0][1]}-$seed"
+        assert more == " --set seed=$seed"
+    assert recipe.seed == 1
+
+
+@pytest.mark.parametrize("folder", ["paper", "small"])
+def test_what_a_recipe_starts_from_is_made_by_another(folder: str) -> None:
+    outputs, needed = set(), set()
+    for path in (ROOT / "recipes" / folder).iterdir():
+        recipe = read_recipe(path)
+        outputs |= set(re.findall(r"(?:--output|-o) (runs/\S+)", head(path)))
+        needed |= {name for name in (recipe.model, recipe.validation.candidates or "") if name.startswith("runs/")}
+        for candidates in recipe.data.candidates:
+            level = re.sub(r"/[ABC]\.jsonl$", "/$level.jsonl", candidates)
+            assert f"-o {level}" in head(path)
+    assert {name.removesuffix("/model") for name in needed} <= outputs
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "model", "negatives", "optimizer", "length"),
+    [
+        ("t5gec-base", "seq2seq", "google/t5-v1_1-base", 0, ("adafactor", 1e-3, "constant", 0), 15),
+        ("t5gec-large", "seq2seq", "google/t5-v1_1-large", 0, ("adafactor", 1e-3, "constant", 0), 15),
+        ("btr-pretrain", "btr", "runs/t5gec-base/model", 0, ("adafactor", 1e-3, "constant", 0), 65536),
+        ("r2l-pretrain", "r2l", "runs/t5gec-base/model", 0, ("adafactor", 1e-3, "constant", 0), 10000),
+        ("btr-finetune-a0", "btr", "runs/btr-pretrain/model", 0, ("adafactor", 1e-3, "constant", 0), 15),
+        ("btr-finetune-a5", "btr", "runs/btr-pretrain/model", 5, ("adafactor", 1e-3, "constant", 0), 15),
+        ("btr-finetune-a10", "btr", "runs/btr-pretrain/model", 10, ("adafactor", 1e-3, "constant", 0), 15),
+        ("btr-finetune-a20", "btr", "runs/btr-pretrain/model", 20, ("adafactor", 1e-3, "constant", 0), 15),
+        ("r2l-finetune", "r2l", "runs/r2l-pretrain/model", 0, ("adafactor", 1e-3, "constant", 0), 15),
+        ("bert", "bert", "bert-large-cased", 0, ("adamw", 5e-4, "inverse-sqrt", 1.2), 15),
+        ("roberta-a0", "roberta", "roberta-base", 0, ("adamw", 1e-4, "inverse-sqrt", 1.2), 15),
+        ("roberta-a5", "roberta", "roberta-base", 5, ("adamw", 1e-4, "inverse-sqrt", 1.2), 15),
+        ("roberta-a10", "roberta", "roberta-base", 10, ("adamw", 1e-4, "inverse-sqrt", 1.2), 15),
+        ("roberta-a20", "roberta", "roberta-base", 20, ("adamw", 1e-4, "inverse-sqrt", 1.2), 15),
+    ],
+)
+def test_the_papers_settings(
+    name: str, kind: str, model: str, negatives: int, optimizer: tuple[str, float, str, float], length: int
+) -> None:
+    """Its appendix F, by hand."""
+    recipe = read_recipe(PAPER / f"{name}.yaml")
+    own = recipe.optimizer
+    assert (recipe.kind, recipe.model, recipe.objective.negatives) == (kind, model, negatives)
+    assert (own.name, own.learning_rate, own.schedule, own.warmup_epochs) == optimizer
+    assert (recipe.epochs or recipe.steps) == length
+    assert (recipe.task == "pre-train") == ("pretrain" in name) == (recipe.epochs is None)
+    assert recipe.data.max_source == recipe.data.max_target == (512 if recipe.task == "pre-train" else 128)
+    assert recipe.batch_tokens == 2**20
+    assert recipe.objective == recipe.objective.model_copy(
+        update={"mask": 0.15, "focus": 0.0, "unlikelihood": "all", "negative_weight": 1.0, "listwise": 0.0}
+    )
+    if recipe.task == "correct":
+        assert recipe.validation.gold == ["$BTR_DATA/conll13/cleaned.m2"]
+        assert recipe.validation.top == 5
+
+
+def test_the_papers_settings_are_all_looked_at() -> None:
+    (marker,) = (m for m in test_the_papers_settings.pytestmark if m.name == "parametrize")  # type: ignore[attr-defined]
+    assert {row[0] for row in marker.args[1]} == {path.stem for path in PAPER.iterdir()}
+
+
+def test_defaults_are_the_papers() -> None:
+    recipe = Recipe.model_validate({"kind": "btr", "model": "m", "data": {"pairs": ["a.m2"]}, "epochs": 15})
+    assert (recipe.batch_tokens, recipe.data.max_source, recipe.objective.mask) == (1048576, 128, 0.15)
+    assert (recipe.optimizer.name, recipe.optimizer.learning_rate) == ("adafactor", 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("epoch", "epoch is no key of a recipe; did you mean epochs?"),
+        ("batch_token", "batch_token is no key of a recipe; did you mean batch_tokens?"),
+        ("data.max_sources", "data.max_sources is no key of a recipe; did you mean max_source?"),
+        ("objective.negative", "objective.negative is no key of a recipe; did you mean negatives?"),
+        ("optimizer.learning-rate", "optimizer.learning-rate is no key of a recipe; did you mean learning_rate?"),
+        ("validation.golden", "validation.golden is no key of a recipe; did you mean gold?"),
+        ("data.synthetic.sentence", "data.synthetic.sentence is no key of a recipe; did you mean sentences?"),
+        ("optimizer.qqq", "optimizer.qqq is no key of a recipe; known are name, learning_rate, schedule,"),
+    ],
+)
+def test_a_misspelt_key_is_told_the_nearest(tmp_path: Path, key: str, expected: str) -> None:
+    changes: dict[str, object] = {key: 1}
+    if "synthetic" in key:
+        changes = {"data.synthetic.text": ["a.txt"], "data.synthetic.sentences": 5, **changes}
+    with pytest.raises(InputError, match=re.escape(f": {expected}")):
+        read_recipe(saved(tmp_path, GOOD), changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"steps": 10}, "say how long: either epochs or steps."),
+        ({"epochs": None}, "say how long: either epochs or steps."),
+        ({"task": "pre-train"}, "pre-training reads data.text, and neither pairs nor candidates."),
+        (
+            {"task": "pre-train", "data": {"text": ["a"]}, "kind": "bert"},
+            "only T5 models are pre-trained here, not bert.",
+        ),
+        ({"data": {"pairs": []}}, "data.pairs is empty, and so is data.synthetic: there is nothing to train on."),
+        ({"data__candidates": []}, "negatives are for btr and roberta, and need data.candidates."),
+        ({"kind": "r2l"}, "negatives are for btr and roberta, and need data.candidates."),
+        ({"data__candidates": ["a", "b"]}, "data.candidates needs a file for each file of data.pairs."),
+        (
+            {"objective": {"listwise": 1}},
+            "listwise compares gold with negatives; set objective.negatives.",
+        ),
+        ({"patience": 3}, "patience needs validation.gold."),
+        ({"validation__gold": ["a.m2"]}, "validating a reranker needs validation.candidates."),
+        (
+            {"optimizer": {"warmup_steps": 5, "warmup_epochs": 1}},
+            "optimizer: say warmup_epochs or warmup_steps, not both.",
+        ),
+        (
+            {"optimizer__schedule": "inverse-sqrt"},
+            "optimizer: the schedule inverse-sqrt needs warmup_epochs or warmup_steps.",
+        ),
+    ],
+)
+def test_what_does_not_go_together(tmp_path: Path, changes: dict[str, object], expected: str) -> None:
+    assert refusal(tmp_path, **changes) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"kind": "gpt"}, "kind: input should be 'seq2seq', 'btr', 'r2l', 'roberta' or 'bert'."),
+        ({"epochs": 0}, "epochs: input should be greater than 0."),
+        ({"dropout": 1}, "dropout: input should be less than 1."),
+        ({"objective__mask": "much"}, "objective.mask: input should be a valid number, unable to parse string"),
+        ({"data__pairs": "a.m2"}, "data.pairs: input should be a valid list."),
+        ({"data": 3}, "data: input should be a valid dictionary"),
+    ],
+)
+def test_wrong_values(tmp_path: Path, changes: dict[str, object], expected: str) -> None:
+    assert refusal(tmp_path, **changes).startswith(expected)
+
+
+def test_of_many_problems_three_are_told(tmp_path: Path) -> None:
+    message = refusal(tmp_path, one=1, two=2, three=3, four=4, five=5)
+    assert message.count("is no key") == 3
+    assert message.endswith("; and 2 more.")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "is no recipe; expected keys such as kind, model and data."),
+        ("- a\n- b\n", "is no recipe; expected keys such as kind, model and data."),
+        ("kind: btr\n", "model: field required; data: field required."),
+    ],
+)
+def test_what_is_no_recipe(tmp_path: Path, text: str, expected: str) -> None:
+    assert refusal(tmp_path, text) == expected
+
+
+def test_files_that_cant_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none.yaml: no such file; recipes are in the folder recipes/\.$"):
+        read_recipe(tmp_path / "none.yaml")
+    with pytest.raises(InputError, match=r": is a folder; name a recipe in it\.$"):
+        read_recipe(tmp_path)
+    with pytest.raises(InputError, match=r"recipe.yaml, line 2: is not YAML \(.*\)\.$"):
+        read_recipe(saved(tmp_path, "kind: btr\ndata: }\n"))
+    (tmp_path / "latin.yaml").write_bytes(b"kind: \xe9\n")
+    with pytest.raises(InputError, match=r"latin.yaml: cannot be read \(.*\)\.$"):
+        read_recipe(tmp_path / "latin.yaml")
+
+
+def test_changes_take_the_place_of_what_is_written(tmp_path: Path) -> None:
+    path = saved(tmp_path, GOOD)
+    recipe = read_recipe(path, {"seed": 2, "optimizer.name": "adamw", "objective.negatives": 10})
+    assert (recipe.seed, recipe.optimizer.name, recipe.objective.negatives) == (2, "adamw", 10)
+    assert recipe.data == read_recipe(path).data
+    with pytest.raises(InputError, match=r"kind\.x can't be set, since kind is no part with keys\.$"):
+        read_recipe(path, {"kind.x": 1})
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_written_and_read_again(tmp_path: Path, path: Path) -> None:
+    recipe = read_recipe(path)
+    write_recipe(recipe, tmp_path / "recipe.yaml")
+    assert read_recipe(tmp_path / "recipe.yaml") == recipe
+    assert "precision: auto" in (tmp_path / "recipe.yaml").read_text()  # a default that no recipe writes
+
+
+def test_expand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BTR_DATA", "/corpora")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert expand("$BTR_DATA/wi/a.m2") == expand("${BTR_DATA}/wi/a.m2") == "/corpora/wi/a.m2"
+    assert expand("~/a.m2") == "/home/me/a.m2"
+    assert expand("google/t5-v1_1-base") == "google/t5-v1_1-base"
+    monkeypatch.delenv("BTR_DATA")
+    with pytest.raises(InputError, match=r"^\$BTR_DATA/a.m2: names a variable that is not set; e\.g\. .*\.$"):
+        expand("$BTR_DATA/a.m2")
