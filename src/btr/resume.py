@@ -117,7 +117,7 @@ def check_output(output: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     """Refuse an output that can't be written, or that is one of the inputs, before any work is done."""
     path = Path(output)
     inputs = list(inputs)
-    if Share.current().world > 1 and "-" in map(os.fspath, (output, *inputs)):
+    if Share.current().world > 1 and "-" in [os.fspath(own) for own in (output, *inputs)]:
         raise InputError("several processes can't share standard input or output; name files.")
     if any(path.is_file() and Path(other).is_file() and path.samefile(other) for other in inputs):
         raise InputError(f"{output}: is an input, too; choose another output.")
@@ -143,7 +143,8 @@ def resume(part: Path, header: dict[str, Any], size: int) -> int:
                 break
             if not end and line != (json.dumps(header) + "\n").encode():
                 raise OtherRunError(
-                    f"{part}: is an unfinished file of another model or input; remove it, or choose another output."
+                    f"{part}: is an unfinished file of another model, input or setting; "
+                    "remove it, or choose another output."
                 )
             lines, end = lines + 1, end + len(line)
             if lines > 1 and (lines - 1) % size == 0:

@@ -2,13 +2,15 @@
 
 import random
 
+import plain_diverse
 import pytest
 import tiny
 import torch
-from transformers import BartConfig, BartForConditionalGeneration, T5ForConditionalGeneration
+from transformers import AutoModelForSeq2SeqLM, BartConfig, BartForConditionalGeneration
 
 from btr.candidates.base import Search
 from btr.candidates.fast import Fast
+from btr.candidates.generate import check_engine, generate_many
 from btr.candidates.library import Library
 from btr.errors import InputError
 from btr.models.convert import convert
@@ -42,10 +44,11 @@ def cut(row):
 def test_beam_search_is_that_of_generate(folders, style, early):
     """Batched through our call, and a source at a time through the library's."""
     engine = Library(load("seq2seq", folders[style]))
+    plain = AutoModelForSeq2SeqLM.from_pretrained(folders[style]).eval()
     sources = engine.read(some_sources())
     found = tokens_of(engine.search(sources, Search(size=4, max_length=9, early_stopping=early)))
     for source, own in zip(sources, found):
-        out = engine.model.generate(
+        out = plain.generate(
             torch.tensor([source]), num_beams=4, num_return_sequences=4, max_new_tokens=9, early_stopping=early
         )
         assert own == [cut(row) for row in out.tolist()]
@@ -60,6 +63,21 @@ def test_one_group_is_beam_search(folders, style, early):
     beam = Search(size=4, max_length=9, early_stopping=early)
     one = Search("diverse", size=4, max_length=9, groups=1, early_stopping=early)
     assert engine.search(sources, one) == engine.search(sources, beam)
+
+
+@pytest.mark.parametrize(("beams", "groups"), [(4, 2), (6, 3), (5, 5)])
+def test_groups_of_a_real_model(folders, beams, groups):
+    """The cache follows the beams: what the plain search finds with a forward pass for each prefix."""
+    engine = Library(load("seq2seq", folders["v1.1"]))
+    sources = engine.read(some_sources(4))
+    found = tokens_of(engine.search(sources, Search("diverse", beams, max_length=5, groups=groups)))
+    for source, own in zip(sources, found):
+
+        def next_log_probs(prefix, source=source):
+            out = engine.model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[0, *prefix]]))
+            return out.logits[0, -1].log_softmax(-1).tolist()
+
+        assert own == plain_diverse.search(next_log_probs, 1, beams, groups, 0.4, 5)
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -130,6 +148,9 @@ def test_other_seq2seq_models(tmp_path):
     beam = engine.search(sources, Search(size=3, max_length=6))
     assert {own.tokens[0] for row in beam for own in row} == {3}
     assert engine.search(sources, Search("diverse", size=3, max_length=6, groups=1)) == beam
+    assert engine.limit == 64
+    long = generate_many(engine, ["cat " * 100], Search(size=3, max_length=engine.limit))
+    assert long[0]["flags"] == {"too_long": [0]}
     with pytest.raises(InputError, match=r"is a bart model; ctranslate2 is for T5, use the engine transformers"):
         convert(folder)
 
@@ -171,16 +192,16 @@ def test_torch_keeps_its_threads(folders):
     assert torch.get_num_threads() == threads
 
 
-def test_an_untied_model_in_memory_is_not_altered(folders):
-    model = T5ForConditionalGeneration.from_pretrained(folders["v1.1"])
-    before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    convert(folders["v1.1"], "int8")
-    assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
+def test_a_conversion_leaves_the_model_as_it_was(tmp_path):
+    folder = tiny.save_t5(tmp_path / "model")
+    before = (tmp_path / "model" / "model.safetensors").read_bytes()
+    convert(folder, "int8")
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
 
 
 def test_what_ctranslate2_cannot_do(folders):
     with pytest.raises(InputError, match=r"ctranslate2 does beam search; for nucleus, use the engine transformers\."):
-        Fast(folders["v1.1"], "int8").search([[3, 1]], Search("nucleus"))
+        check_engine("ctranslate2", Search("nucleus"))
     with pytest.raises(InputError, match=r"ctranslate2 computes in float32 or int8, not 'bfloat16'\."):
         Fast(folders["v1.1"], "bfloat16")
 

@@ -34,6 +34,8 @@ class Words(Engine):
 
     signature = "words"
 
+    ends = (1,)
+
     def __init__(self, found):
         self.found, self.asked, self.forced = found, [], []
 
@@ -42,9 +44,6 @@ class Words(Engine):
 
     def write(self, tokens):
         return [" ".join(str(token) for token in own if token != 1) for own in tokens]
-
-    def is_complete(self, tokens):
-        return tokens[-1:] == [1]
 
     def search(self, sources, search):
         self.asked += sources
@@ -127,6 +126,7 @@ def test_killed_and_started_again(tmp_path, model, method):
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    assert 1 + 128 <= part.read_bytes().count(b"\n") < 1 + 1000  # a window or more, and not all
     assert not (tmp_path / "cut.jsonl").exists()
     for name in ("cut.jsonl", "whole.jsonl"):
         subprocess.run([*command, tmp_path / name], env=ENVIRONMENT, check=True, capture_output=True)
@@ -135,20 +135,15 @@ def test_killed_and_started_again(tmp_path, model, method):
 
 
 @pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
-def test_two_processes_make_the_same_file(tmp_path, model, engine):
+def test_two_processes_make_the_same_file(tmp_path, engine):
+    """Two that start cold: with ctranslate2, one converts the model and the other waits."""
+    model = tiny.save_t5(tmp_path / "tiny-t5", seed=3)
     sources = many(tmp_path, 300)
     arguments = ["-m", "btr.cli", "generate", sources, "--model", model, "--engine", engine, "--max-length", "12", "-o"]
-    launch = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1"]
-    for start, name in (
-        ([], "one.jsonl"),
-        ([*launch, "--mixed_precision", "no", "--dynamo_backend", "no"], "two.jsonl"),
-    ):
-        command = [sys.executable, *start, *arguments, tmp_path / name]
-        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=180)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr.count("candidates of 300 sources") == 1  # one process speaks
+    for processes, name in ((2, "two.jsonl"), (1, "one.jsonl")):
+        assert launched(processes, [*arguments, tmp_path / name], ENVIRONMENT, tmp_path) == processes
     assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["many.txt", "one.jsonl", "two.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many.txt", "one.jsonl", "tiny-t5", "two.jsonl"]
 
 
 def test_a_very_long_line_is_reported_and_passed_through(tmp_path, model):
@@ -206,3 +201,28 @@ def test_methods_side_by_side(tmp_path, model):
         compare_methods(EXAMPLES / "gold.m2", model, tmp_path, ["greedy"], gold=EXAMPLES / "gold.m2")
     with pytest.raises(InputError, match="m2 needs --gold"):
         compare_methods(EXAMPLES / "gold.m2", model, tmp_path, ["beam"])
+    with pytest.raises(InputError, match="4 candidates can't be shared out evenly to 5 groups"):
+        compare_methods(EXAMPLES / "gold.m2", model, tmp_path / "none", gold=EXAMPLES / "gold.m2", size=4)
+    assert not (tmp_path / "none").exists()  # known before any work
+
+
+def test_methods_by_gleu(tmp_path, model):
+    """References alone: the metric is GLEU."""
+    (tmp_path / "in.txt").write_text("the cat sat .\nhe go .\n")
+    (tmp_path / "ref.txt").write_text("a cat sat .\nhe goes .\n")
+    options = {"reference": tmp_path / "ref.txt", "size": 2, "max_length": 8}
+    result = compare_methods(tmp_path / "in.txt", model, tmp_path / "out", ["beam"], **options)
+    assert result["metric"] == "gleu"
+    assert "gleu" in result["methods"]["beam"]["oracle"]
+    with pytest.raises(InputError, match="gleu needs the sources as text, one a line"):
+        compare_methods(EXAMPLES / "gold.m2", model, tmp_path / "out", ["beam"], **options)
+
+
+def test_json_is_alone_on_standard_output(tmp_path, model):
+    (tmp_path / "in.txt").write_text("he go .\n")
+    command = [sys.executable, "-m", "btr.cli", "generate", tmp_path / "in.txt", "--model", model, "--json", "-o"]
+    done = subprocess.run([*command, tmp_path / "out.jsonl"], env=ENVIRONMENT, capture_output=True, text=True)
+    assert json.loads(done.stdout)["candidates"] == 5
+    done = subprocess.run([*command, "-"], env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "btr: --json and -o - would both write to standard output; name a file.\n"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from launching import launched
 
 import btr
 from btr.corpus import Candidates, Header, Scored, read_lines, read_scores, write_candidates, write_scores
@@ -97,21 +98,17 @@ def test_two_processes_make_the_same_file(tmp_path, model):
     candidates = many(tmp_path)
     arguments = ["-m", "btr.cli", "score", candidates, "--reranker", f"btr:{model}", "-o"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
-    launch = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1"]
-    for start, name in (
-        ([], "one.jsonl"),
-        ([*launch, "--mixed_precision", "no", "--dynamo_backend", "no"], "two.jsonl"),
-    ):
-        done = subprocess.run(
-            [sys.executable, *start, *arguments, tmp_path / name],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=180,
-        )
-        assert done.returncode == 0, done.stderr
+    for processes, name in ((1, "one.jsonl"), (2, "two.jsonl")):
+        assert launched(processes, [*arguments, tmp_path / name], environment, tmp_path) == processes
     assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["many.jsonl", "one.jsonl", "two.jsonl"]
+
+
+def test_several_processes_cannot_share_a_stream(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for source, output in (("-", "scores.jsonl"), (CANDIDATES, "-")):
+        with pytest.raises(InputError, match="several processes can't share standard input or output; name files"):
+            btr.score(source, ["mbr"], output)
 
 
 def test_an_unfinished_file_of_another_model_is_refused(tmp_path, model):
@@ -132,7 +129,7 @@ def test_a_stream_is_never_resumed(tmp_path, monkeypatch):
 
 def test_another_budget_is_another_run(tmp_path, model):
     (tmp_path / "scores.jsonl.part").write_text('{"reranker": "mbr", "signature": "mbr", "budget": 1}\n')
-    with pytest.raises(InputError, match="unfinished file of another model or input"):
+    with pytest.raises(InputError, match="unfinished file of another model, input or setting"):
         btr.score(CANDIDATES, ["mbr"], tmp_path / "scores.jsonl")
     assert (tmp_path / "scores.jsonl.part").exists()
 

@@ -101,15 +101,15 @@ def read_chunks(task: Task, data: Data) -> Iterator[Example]:
 
 
 def read_paragraphs(path: str) -> Iterator[str]:
-    """Lines of a text file, or the texts of a dataset by its id, streamed."""
+    """Lines of a text file, or the texts of a dataset by its id (`datasets:OWNER/NAME[/CONFIG]`), streamed."""
     if not path.startswith(STREAM):
         yield from (line for line in read_lines(expand(path)) if line.strip())
         return
     from datasets import load_dataset
 
-    name, _, config = path.removeprefix(STREAM).partition(":")
+    owner, name, *config = path.removeprefix(STREAM).split("/")
     try:
-        rows = load_dataset(name, config or None, split="train", streaming=True)
+        rows = load_dataset(f"{owner}/{name}", *config, split="train", streaming=True)
     except Exception as error:  # the library has no common kind
         raise InputError(f"{path}: the dataset can't be read ({str(error).splitlines()[0]}).") from None
     for row in rows:

@@ -36,7 +36,7 @@ class Progress:
     seconds: float = 0.0
     best: float | None = None
     since_best: int = 0  # epochs
-    validated: int = 0  # epochs
+    validated: int = 0  # the step after which it was measured last
 
 
 @dataclass

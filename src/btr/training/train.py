@@ -139,7 +139,7 @@ def follow(
     """Train to the end, with checkpoints on the way and a validation after each epoch; gives the best one."""
     recipe, progress, accelerator = trainer.recipe, trainer.progress, trainer.accelerator
     best, saved = None, time.monotonic()
-    if progress.validated < progress.epoch:  # stopped before the validation was done
+    if progress.update == 0 and progress.validated < progress.step:  # stopped before the validation was done
         best = validate(trainer, validator, watch, tokenizer)
     for records in trainer.epochs(max_steps):
         for record in records:
@@ -155,6 +155,8 @@ def follow(
             saved = time.monotonic()
         if halt:
             raise Interrupted(f"interrupted; the same command goes on where it was ({trainer.run} holds what is done).")
+    if progress.step >= trainer.steps and progress.validated < progress.step:  # within an epoch
+        best = validate(trainer, validator, watch, tokenizer) or best
     return best
 
 
@@ -165,10 +167,16 @@ def validate(trainer: Trainer, validator: Validator | None, watch: Watch, tokeni
         trainer.save()  # what was trained must not be lost if the validation fails
     found = validator.measure(model, tokenizer) if validator else None
     (found,) = broadcast_object_list([found])
-    progress.validated = progress.epoch
+    progress.validated = progress.step
     better = found is not None and (progress.best is None or found["value"] > progress.best)
     if found is not None:
-        watch.tell({"step": progress.step, "epoch": progress.epoch, "validation": found})
+        watch.tell(
+            {
+                "step": progress.step,
+                "epoch": progress.epoch + progress.update / len(trainer.updates),
+                "validation": found,
+            }
+        )
         progress.best = found["value"] if better else progress.best
         progress.since_best = 0 if better else progress.since_best + 1
     if trainer.accelerator.is_main_process:

@@ -77,7 +77,7 @@ class Validator:
             **grid[best].scores,
             "threshold": best,
             "base": base.value,
-            "grid": {f"{threshold:g}": score.value for threshold, score in grid.items()},
+            "grid": {f"{threshold:.1f}": score.value for threshold, score in grid.items()},
         }
 
 
