@@ -24,6 +24,7 @@ bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive
 	$(BIN)/python benchmarks/gleu.py
 	$(BIN)/python benchmarks/pll.py
 	$(BIN)/python benchmarks/generate.py
+	$(BIN)/python benchmarks/train.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

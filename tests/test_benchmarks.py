@@ -30,6 +30,7 @@ ROOT = Path(__file__).parents[1]
                 for name in ("float32", "float32_over_same_batches", "int8", "int8_over_same_batches")
             },
         ),
+        ("train --layers 1 --sources 2", {"btr_objective"}),
         ("pll --layers 1 --sources 2", {"fp32", "fp32_2_sources", "int8", "int8_2_sources"}),
     ],
 )

@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from btr.metrics.evaluate import compare, evaluate
     from btr.rerankers.rerank import rerank
     from btr.rerankers.score import score
+    from btr.training.train import train
 
 __version__ = "0.1.0"
-__all__ = ["clean", "compare", "evaluate", "generate", "rerank", "score"]
+__all__ = ["clean", "compare", "evaluate", "generate", "rerank", "score", "train"]
 
 # Each verb is found where it is written, when it is first used: importing btr stays light.
 _VERBS = {
@@ -21,6 +22,7 @@ _VERBS = {
     "generate": "btr.candidates.generate",
     "rerank": "btr.rerankers.rerank",
     "score": "btr.rerankers.score",
+    "train": "btr.training.train",
 }
 
 

@@ -124,6 +124,23 @@ def print_generated(result: Mapping[str, Any], console: Console) -> None:
     print_signature(result["signature"], console)
 
 
+def print_trained(result: Mapping[str, Any], console: Console) -> None:
+    """How far a run is, and how good its best model."""
+    state = "complete" if result["complete"] else "not complete: the same command goes on"
+    console.print(
+        f"{result['steps']:,} updates, {result['tokens']:,} tokens, {result['tokens_per_second']:,.0f} a second; "
+        f"{state}."
+    )
+    if best := result["best"]:
+        names = [name for name in best if name not in ("value", "grid", "signature")]
+        table = make_table("validation", [name_column(name) for name in names])
+        table.add_row("best", *_cells((best[name] for name in names), ".2f"))
+        console.print(table)
+        print_signature(best["signature"], console)
+    if result["model"]:
+        console.print(f"Model: {result['model']}", soft_wrap=True)
+
+
 def print_methods(result: Mapping[str, Any], console: Console) -> None:
     """The paper's Table 2."""
     name = list(next(iter(result["methods"].values()))["oracle"])[-1]

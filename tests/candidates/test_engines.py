@@ -166,7 +166,7 @@ def test_a_conversion_is_kept_until_the_model_changes(tmp_path):
     tiny.save_t5(tmp_path / "model", seed=5)
     after = Fast(folder, "float32").search([[3, 4, 1]], Search(size=2, max_length=5))
     assert before != after
-    assert sorted(path.name for path in (tmp_path / "model").glob("*ctranslate2*")) == ["ctranslate2-float32"]
+    assert sorted(path.name for path in (tmp_path / "model").glob("ctranslate2*")) == ["ctranslate2-float32"]
 
 
 def test_a_model_that_cannot_be_written_beside(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from launching import launched
 
 import btr
 from btr.candidates import generate as generating

@@ -55,6 +55,7 @@ class Trainer:
         self.trained = {name: weight for name, weight in self.task.model.named_parameters() if weight.requires_grad}
         self.optimizer = make_optimizer(self.recipe.optimizer, list(self.trained.values()))
         self.updates = self.plan(0)
+        # Epochs differ by an update or two, as their batches do; this is what schedules and bars are made for.
         self.steps = self.recipe.steps or len(self.updates) * int(self.recipe.epochs or 0)
 
     def plan(self, epoch: int) -> list[Update]:
@@ -62,17 +63,24 @@ class Trainer:
         recipe = self.recipe
         return deal(self.sizes, recipe.seed, epoch, recipe.micro_tokens, recipe.batch_tokens)
 
-    def epochs(self, limit: int | None = None) -> Iterator[list[dict[str, Any]]]:
-        """Train, an epoch at a time (or up to `limit` updates), and give the records of each; from where the run is."""
+    @property
+    def complete(self) -> bool:
+        """Whether the run has come to its end."""
+        recipe, progress = self.recipe, self.progress
+        if recipe.patience and progress.since_best >= recipe.patience:
+            return True
+        return progress.epoch >= recipe.epochs if recipe.epochs else progress.step >= self.steps
+
+    def train(self, limit: int | None = None) -> Iterator[dict[str, Any] | None]:
+        """Go on to the run's end or the update `limit`: gives what the log says of each update, None after an epoch."""
         progress = self.progress
-        end = min(self.steps, limit or self.steps)
-        while progress.step < end:
+        while not self.complete and not (limit and progress.step >= limit):
             self.updates = self.plan(progress.epoch)
-            while progress.update < len(self.updates) and progress.step < end:
-                yield [self.update(self.updates[progress.update])]
+            while progress.update < len(self.updates) and not self.complete and not (limit and progress.step >= limit):
+                yield self.update(self.updates[progress.update])
             if progress.update == len(self.updates):
                 progress.epoch, progress.update = progress.epoch + 1, 0
-                yield []
+                yield None
 
     def update(self, batches: Update) -> dict[str, Any]:
         """One step of the optimizer; gives what the log says of it."""

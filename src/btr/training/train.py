@@ -63,12 +63,9 @@ def train(
     best = read_best(run)
     with stopping() as stop, Watch(run, trainer.progress.step, trainer.steps, accelerator) as watch:
         best = follow(trainer, validator, watch, stop, tokenizer, max_steps) or best
-    complete = is_complete(trainer)
     if accelerator.is_main_process:
         trainer.save()
-        if complete and not (run / "model").exists():
-            save_model(run, model, tokenizer, settings)
-        write_facts(run, trainer, complete)
+        write_facts(run, trainer)
         if (run / "model").exists():
             write_card(run / "model", settings, run)
     accelerator.wait_for_everyone()
@@ -80,7 +77,7 @@ def train(
         "epochs": progress.epoch,
         "tokens": progress.tokens,
         "tokens_per_second": round(progress.tokens / max(1e-9, progress.seconds), 1),
-        "complete": complete,
+        "complete": trainer.complete,
         "best": best,
         "model": str(run / "model") if (run / "model").exists() else None,
     }
@@ -141,13 +138,11 @@ def follow(
     best, saved = None, time.monotonic()
     if progress.update == 0 and progress.validated < progress.step:  # stopped before the validation was done
         best = validate(trainer, validator, watch, tokenizer)
-    for records in trainer.epochs(max_steps):
-        for record in records:
+    for record in trainer.train(max_steps):
+        if record:
             watch.tell(record)
-        if not records:
+        else:
             best = validate(trainer, validator, watch, tokenizer) or best
-            if recipe.patience and progress.since_best >= recipe.patience:
-                break
         (halt,) = broadcast_object_list([stop["asked"]])
         if halt or time.monotonic() - saved > 60 * recipe.checkpoint_minutes:
             if accelerator.is_main_process:
@@ -155,7 +150,7 @@ def follow(
             saved = time.monotonic()
         if halt:
             raise Interrupted(f"interrupted; the same command goes on where it was ({trainer.run} holds what is done).")
-    if progress.step >= trainer.steps and progress.validated < progress.step:  # within an epoch
+    if trainer.complete and progress.validated < progress.step:  # within an epoch
         best = validate(trainer, validator, watch, tokenizer) or best
     return best
 
@@ -209,14 +204,7 @@ def read_best(run: Path) -> dict[str, Any] | None:
     return max(found, key=lambda own: own["value"], default=None)
 
 
-def is_complete(trainer: Trainer) -> bool:
-    """Whether the run has come to its end."""
-    recipe, progress = trainer.recipe, trainer.progress
-    tired = bool(recipe.patience and progress.since_best >= recipe.patience)
-    return tired or progress.step >= trainer.steps
-
-
-def write_facts(run: Path, trainer: Trainer, complete: bool) -> None:
+def write_facts(run: Path, trainer: Trainer) -> None:
     """What a reader of the run wants to know: the code's revision, what it took, and the weights' identity."""
     progress, model = trainer.progress, trainer.task.model
     facts = {
@@ -230,7 +218,7 @@ def write_facts(run: Path, trainer: Trainer, complete: bool) -> None:
         "trained": sum(weight.numel() for weight in trainer.trained.values()),
         "processes": trainer.accelerator.num_processes,
         "weights": identity(model, trainer.task.tokenizer),
-        "complete": complete,
+        "complete": trainer.complete,
     }
     (run / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 

@@ -1,0 +1,129 @@
+"""How fast the BTR's objective is: sources by rows against each pair on its own, on a random T5 of small shape.
+
+The plain way encodes the source again for gold and each of its 5 negatives, and computes logits of every token. Both
+ways see the same masks, compute the same loss, and go forward and backward.
+
+    python benchmarks/train.py [--json] [--sources 16] [--layers 8]
+"""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from common import Report
+from transformers import T5Config, T5ForConditionalGeneration
+
+from btr.models.bidirectional import make_bidirectional
+from btr.models.decoder import pad
+from btr.training.objectives import likelihood, unlikelihood
+from btr.training.recipe import Recipe
+from btr.training.tasks import Batch, BTRTask
+
+LENGTH, NEGATIVES, VOCABULARY, ROUNDS = 25, 5, 32128, 3
+
+
+class Numbers:
+    """A tokenizer whose words are the tokens' numbers."""
+
+    all_special_ids = (0, 1, 2)
+
+    def __call__(self, text: str) -> dict[str, list[int]]:
+        return {"input_ids": [*map(int, text.split()), 1]}
+
+    def __len__(self) -> int:
+        return VOCABULARY
+
+    def get_vocab(self) -> dict[str, int]:
+        return {f"<extra_id_{k}>": 32099 - k for k in range(100)}
+
+
+def make_task(layers: int) -> BTRTask:
+    torch.manual_seed(0)
+    shape: dict[str, Any] = dict(  # noqa: C408
+        vocab_size=VOCABULARY,
+        d_model=512,
+        d_kv=64,
+        d_ff=1024,
+        num_layers=layers,
+        num_heads=6,
+        dropout_rate=0.0,
+        feed_forward_proj="gated-gelu",
+        decoder_start_token_id=0,
+    )
+    model: Any = make_bidirectional(T5ForConditionalGeneration(T5Config(**shape)))
+    content = {
+        "kind": "btr",
+        "model": "random",
+        "epochs": 1,
+        "data": {"pairs": ["none.tsv"], "candidates": ["none.jsonl"]},
+        "objective": {"negatives": NEGATIVES},
+    }
+    return BTRTask(Recipe.model_validate(content), model.train(), Numbers())
+
+
+def make_batch(task: BTRTask, count: int) -> tuple[list[Any], Batch]:
+    """Sources with gold and negatives that differ in a few tokens, as n-best lists do."""
+    generator = random.Random(0)
+    examples: list[Any] = []
+    for _ in range(count):
+        words = [str(generator.randrange(100, 30000)) for _ in range(generator.randrange(LENGTH - 8, LENGTH + 8))]
+        texts = []
+        for changes in range(1 + NEGATIVES):
+            own = list(words)
+            for _ in range(changes):
+                own[generator.randrange(len(own))] = str(generator.randrange(100, 30000))
+            texts.append(" ".join(own))
+        examples.append(task.encode(" ".join(words), texts))
+    return examples, task.draw(examples, [np.random.default_rng(k) for k in range(count)])
+
+
+def plain_way(task: BTRTask, examples: list[Any], batch: Batch) -> torch.Tensor:
+    """Each (source, target) pair on its own in one batch, logits everywhere."""
+    grid = batch.inputs
+    sources = [example["source"] for example in examples for _ in example["targets"]]
+    ids = pad(sources, 0, grid.rows.device)
+    lengths = torch.tensor(list(map(len, sources)))
+    logits = task.model(
+        input_ids=ids,
+        attention_mask=(torch.arange(ids.shape[1]) < lengths[:, None]).long(),
+        decoder_input_ids=grid.rows,
+        decoder_attention_mask=(torch.arange(grid.rows.shape[1]) < grid.lengths[:, None]).long(),
+        use_cache=False,
+    ).logits
+    log_probs = logits.float().log_softmax(-1).flatten(0, 1)[grid.asked].gather(1, batch.wanted[:, None])[:, 0]
+    return torch.where(batch.negative, unlikelihood(log_probs), likelihood(log_probs)).sum()
+
+
+def timed(work: Callable[[], torch.Tensor]) -> tuple[float, float]:
+    """The best of some rounds, forward and backward; and the loss."""
+    best = float("inf")
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        loss = work()
+        loss.backward()
+        best = min(best, time.perf_counter() - start)
+    return best, float(loss.detach())
+
+
+def main() -> None:
+    report = Report("train", sources=16, layers=8)
+    task = make_task(report.options["layers"])
+    examples, batch = make_batch(task, report.options["sources"])
+    tokens = sum(map(task.size, examples))
+    slow, plain = timed(lambda: plain_way(task, examples, batch))
+    fast, ours = timed(lambda: task.losses(batch)["likelihood"])
+    report.say(f"each pair on its own, logits everywhere: {tokens / slow:,.0f} tokens/s")
+    report.say(
+        f"sources by rows, logits where masked:    {tokens / fast:,.0f} tokens/s; loss {ours:.4f}, plain {plain:.4f}"
+    )
+    if abs(ours - plain) > 1e-4 * abs(plain):
+        raise SystemExit("the losses are not equal")
+    report.ratio("btr_objective", slow / fast)
+    report.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""A toy language that small models learn in seconds: verbs agree with their subjects, nouns with their numbers."""
+
+import json
+import random
+
+import yaml
+
+SUBJECTS = {"I": ("have", "go", "went"), "he": ("has", "goes", "went"), "she": ("has", "goes", "went")}
+NOUNS = {"a": ("cat", "dog"), "two": ("cats", "dogs")}
+OTHER = {"have": "has", "has": "have", "go": "goes", "goes": "go", "cat": "cats", "cats": "cat", "dog": "dogs"}
+OTHER |= {"dogs": "dog", "went": "goes"}
+
+
+def sentences(count, seed):
+    """(source, gold, candidates): the candidates are gold, and gold with one or two places made wrong."""
+    generator = random.Random(seed)
+    for _ in range(count):
+        subject, number = generator.choice(sorted(SUBJECTS)), generator.choice(sorted(NOUNS))
+        verb, noun = generator.choice(SUBJECTS[subject]), generator.choice(NOUNS[number])
+        if verb == "went":
+            verb = SUBJECTS[subject][0]
+        texts = [
+            f"{subject} {first} {number} {second} ." for first in (verb, OTHER[verb]) for second in (noun, OTHER[noun])
+        ]
+        gold, others = texts[0], texts[1:]
+        generator.shuffle(others)
+        source = generator.choice(others)
+        yield source, gold, [others[0], gold, *others[1:]]
+
+
+def write(folder, count=400, seed=0, name="toy"):
+    rows = list(sentences(count, seed))
+    pairs, candidates = folder / f"{name}.tsv", folder / f"{name}.jsonl"
+    pairs.write_text("".join(f"{source}\t{gold}\n" for source, gold, _ in rows))
+    candidates.write_text("".join(json.dumps({"source": s, "candidates": c}) + "\n" for s, _, c in rows))
+    return str(pairs), str(candidates)
+
+
+def write_recipe(path, kind, model, pairs, candidates=None, **options):
+    content = {
+        "kind": kind,
+        "model": str(model),
+        "data": {"pairs": [pairs], **({"candidates": [candidates]} if candidates else {})},
+        "optimizer": {"name": "adamw", "learning_rate": 0.003, "schedule": "linear", "warmup_steps": 20},
+        "batch_tokens": 1024,
+        "micro_tokens": 512,
+        "dropout": 0.0,
+        "epochs": 1,
+        **options,
+    }
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def gold_first(reranker, rows):
+    """How often a reranker likes gold best, and the mean share f of its first choice."""
+    from btr.corpus.candidates import Candidates
+    from btr.rerankers.base import softmax
+
+    scored = reranker.score_many([Candidates(source, tuple(texts)) for source, _, texts in rows])
+    hits, shares = 0, 0.0
+    for (_, gold, texts), own in zip(rows, scored):
+        best = max(range(len(texts)), key=lambda k: own.means[k])
+        hits += texts[best] == gold
+        shares += max(softmax(own.means))
+    return hits / len(rows), shares / len(rows)

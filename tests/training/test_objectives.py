@@ -1,0 +1,232 @@
+"""Objectives, worked out by hand; the grid of sources and rows against the plain way."""
+
+import math
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from transformers import T5ForConditionalGeneration
+
+from btr.models.bidirectional import make_bidirectional
+from btr.models.grid import make_grid, states
+from btr.models.load import load
+from btr.models.start import load_start
+from btr.training.encoder_tasks import BertTask, RobertaTask
+from btr.training.objectives import likelihood, listwise, unlikelihood
+from btr.training.recipe import Recipe
+from btr.training.tasks import BTRTask, T5Task, token_log_probs
+
+
+def recipe(kind="btr", **objective):
+    negatives = objective.get("negatives", 0)
+    data = {"pairs": ["pairs.tsv"], "candidates": ["negatives.jsonl"] if negatives else []}
+    return Recipe(kind=kind, model="tiny", epochs=1, data=data, objective=objective)
+
+
+def generators(count, seed=0):
+    return [np.random.default_rng([seed, k]) for k in range(count)]
+
+
+def test_likelihood_and_unlikelihood_by_hand():
+    log_probs = torch.tensor([0.5, 0.25, 1.0]).log()
+    assert likelihood(log_probs).tolist() == pytest.approx([0.6931, 1.3863, 0.0], abs=1e-4)
+    # 1 - p is at least 1e-12, whose logarithm is -27.63
+    assert unlikelihood(log_probs).tolist() == pytest.approx([0.6931, 0.2877, 27.6310], abs=1e-4)
+
+
+def test_listwise_by_hand():
+    """Two sources; the first has gold (mean -0.5) and a negative (mean -1.5), the second gold only."""
+    log_probs = torch.tensor([-0.25, -0.75, -1.5, -3.0])
+    rows, sources, gold = torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1]), torch.tensor([0, 2])
+    found = listwise(log_probs, rows, sources, gold)
+    assert found.tolist() == pytest.approx([math.log(1 + math.exp(-1)), 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("style", ["v1.1", "v1.0", "mt5"])
+def test_the_grid_is_the_models_own_forward_pass(tmp_path, style, both):
+    model = load("btr" if both else "seq2seq", tiny.save_t5(tmp_path, style, bidirectional=both)).model
+    sources = [[4, 5, 6, 1], [7, 8, 1]]
+    rows = [[[0, 5, 6, 7], [0, 9, 1], [0, 3]], [[0, 4, 4, 4, 4]]]
+    asked = [[[0, 3], [1], [0, 1]], [[4, 2]]]
+    grid = make_grid(sources, rows, asked, 0, torch.device("cpu"))
+    found = model.lm_head(states(model, grid))
+    plain = [
+        model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([row]), use_cache=False).logits[0, place]
+        for source, own, where in zip(sources, rows, asked)
+        for row, places in zip(own, where)
+        for place in places
+    ]
+    assert torch.allclose(found, torch.stack(plain), atol=1e-5)
+
+
+def test_the_grids_gradients_are_the_models_own(tmp_path):
+    """With gold and a negative of one source, whose encoder is shared."""
+    folder = tiny.save_t5(tmp_path)
+    ours, plain = (T5ForConditionalGeneration.from_pretrained(folder).eval() for _ in range(2))
+    source, rows = [4, 5, 6, 1], [[0, 5, 6], [0, 9]]
+    grid = make_grid([source], [rows], [[[0, 2], [1]]], 0, torch.device("cpu"))
+    ours.lm_head(states(ours, grid)).log_softmax(-1)[:, 7].sum().backward()
+    for row, places in zip(rows, [[0, 2], [1]]):
+        out = plain(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([row]), use_cache=False)
+        out.logits[0, places].log_softmax(-1)[:, 7].sum().backward()
+    own = dict(ours.named_parameters())
+    for name, weight in plain.named_parameters():
+        assert torch.allclose(own[name].grad, weight.grad, atol=1e-4), name
+
+
+def test_dropout_only_in_training(tmp_path):
+    model = T5ForConditionalGeneration.from_pretrained(tiny.save_t5(tmp_path))
+    grid = make_grid([[4, 1]], [[[0, 5]]], [[[0, 1]]], 0, torch.device("cpu"))
+    model.eval()
+    assert torch.equal(states(model, grid), states(model, grid))
+    model.train()
+    assert not torch.equal(states(model, grid), states(model, grid))
+
+
+def make(tmp_path, kind, task, **objective):
+    if kind in ("roberta", "bert"):
+        folder = tiny.save_encoder(tmp_path, "bert")
+    else:
+        folder = tiny.save_t5(tmp_path)
+    model, tokenizer = load_start(kind, folder, 0.0, 0)
+    return task(recipe(kind, **objective), model.eval(), tokenizer)
+
+
+def test_a_seq2seq_learns_every_token(tmp_path):
+    task = make(tmp_path, "seq2seq", T5Task)
+    example = task.encode("the cat sit .", ["the cat sits ."])
+    batch = task.draw([example], generators(1))
+    ids = task.tokenizer("the cat sits .")["input_ids"]
+    assert batch.wanted.tolist() == ids
+    assert batch.inputs.rows.tolist() == [[0, *ids[:-1]]]  # shifted by one
+    assert batch.counts == {"likelihood": len(ids)}
+    loss = task.model(input_ids=torch.tensor([example["source"]]), labels=torch.tensor([ids])).loss
+    assert float(task.losses(batch)["likelihood"]) == pytest.approx(float(loss) * len(ids), abs=1e-4)
+
+
+def test_an_r2l_learns_the_last_word_first(tmp_path):
+    task = make(tmp_path, "r2l", T5Task)
+    batch = task.draw([task.encode("he go", ["he goes ."])], generators(1))
+    he, goes, stop, end = task.tokenizer("he goes .")["input_ids"]
+    assert batch.wanted.tolist() == [stop, goes, he, end]
+    assert batch.inputs.rows.tolist() == [[0, stop, goes, he]]
+    assert task.model.config.right_to_left
+
+
+def test_a_btr_predicts_a_masked_token_from_the_place_before(tmp_path):
+    task = make(tmp_path, "btr", BTRTask, negatives=2)
+    gold, other = "the cat sits on the mat .", "the cat sit on the mat ."
+    example = task.encode("the cat sit on mat .", [gold, other])
+    batch = task.draw([example], generators(1))
+    width = batch.inputs.rows.shape[1]
+    for place, wanted, negative in zip(batch.inputs.asked.tolist(), batch.wanted.tolist(), batch.negative.tolist()):
+        row, output = divmod(place, width)
+        assert example["targets"][row][output] == wanted  # the output at j predicts input j + 1
+        assert negative == (row == 1)
+    hidden = batch.inputs.rows[:, 1:].tolist()
+    changed = sum(a != b for own, row in zip(example["targets"], hidden) for a, b in zip(own, row))
+    assert changed <= len(batch.wanted) == batch.counts["likelihood"] == 2  # 15 % of 8 is one, in each row
+
+
+def test_the_btrs_loss_by_hand(tmp_path):
+    """Likelihood of gold's masked tokens and unlikelihood of the negatives', each from its own forward pass."""
+    task = make(tmp_path, "btr", BTRTask, negatives=2, mask=0.4, negative_weight=0.5)
+    example = task.encode("a b c", ["a b c d", "a b d", "a e"])
+    batch = task.draw([example], generators(1, 3))
+    width, expected = batch.inputs.rows.shape[1], 0.0
+    for place, wanted in zip(batch.inputs.asked.tolist(), batch.wanted.tolist()):
+        row, output = divmod(place, width)
+        ids = batch.inputs.rows[row, : batch.inputs.lengths[row]]
+        logits = task.model(
+            input_ids=torch.tensor([example["source"]]), decoder_input_ids=ids[None], use_cache=False
+        ).logits[0, output]
+        p = float(logits.softmax(-1)[wanted])
+        expected += -math.log(p) if row == 0 else -0.5 * math.log(max(1 - p, 1e-12))
+    assert float(task.losses(batch)["likelihood"]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_unlikelihood_only_where_a_negative_differs(tmp_path):
+    task = make(tmp_path, "btr", BTRTask, negatives=1, mask=0.9, unlikelihood="differing")
+    example = task.encode("a b c d e", ["a b c d e", "a b c d the"])
+    batch = task.draw([example], generators(1))
+    down = batch.wanted[batch.negative].tolist()
+    assert set(down) <= {task.tokenizer("the")["input_ids"][0]}
+    assert batch.counts["likelihood"] == len(batch.wanted) - int(batch.extra["ignored"].sum())
+    assert int(batch.extra["ignored"].sum()) > 0
+
+
+def test_listwise_masks_all_that_differs(tmp_path):
+    task = make(tmp_path, "btr", BTRTask, negatives=2, listwise=1.0, negative_weight=0.0)
+    example = task.encode("a b c d", ["a b c d", "a b e d", "a b d"])
+    batch = task.draw([example, example], generators(2))
+    mask = task.mask
+    a, b, c, d, end = example["targets"][0]
+    e = example["targets"][1][2]
+    assert batch.inputs.rows[:3].tolist() == [
+        [0, a, b, mask, d, end],
+        [0, a, b, mask, d, end],
+        [0, a, mask, mask, end, 0],
+    ]
+    assert batch.wanted[:4].tolist() == [c, e, b, d]
+    assert batch.extra["gold"].tolist() == [0, 3]
+    assert batch.counts == {"likelihood": 8, "listwise": 2}
+    log_probs = task.log_probs(batch)[:4].tolist()
+    means = [log_probs[0], log_probs[1], sum(log_probs[2:]) / 2]
+    expected = math.log(sum(map(math.exp, means))) - means[0]
+    assert float(task.losses(batch)["listwise"]) == pytest.approx(2 * expected, abs=1e-4)
+
+
+def test_negatives_are_at_most_one_fewer_than_the_sources_tokens(tmp_path):
+    task = make(tmp_path, "btr", BTRTask, negatives=5)
+    texts = ["a", "b", "c", "d", "e", "the"]
+    assert len(task.encode("a", texts)["targets"]) == 2  # two tokens, the end included
+    assert len(task.encode("a b c", texts)["targets"]) == 4
+    assert len(task.encode("a b c d e the", texts)["targets"]) == 6
+    assert task.encode("a " * 200, texts) is None
+
+
+def test_pieces_in_use_are_a_smaller_vocabulary():
+    torch.manual_seed(0)
+    hidden, head = torch.randn(3, 4), torch.nn.Linear(4, 10, bias=False)
+    pieces, wanted = torch.tensor([1, 4, 7]), torch.tensor([4, 7, 1])
+    full = token_log_probs(hidden, head, wanted, None)
+    assert torch.allclose(full, head(hidden).log_softmax(-1)[range(3), wanted], atol=1e-6)
+    small = token_log_probs(hidden, head, wanted, pieces)
+    assert torch.allclose(small, head(hidden)[:, pieces].log_softmax(-1)[range(3), [1, 2, 0]], atol=1e-6)
+
+
+def test_roberta_masks_the_target_only(tmp_path):
+    task = make(tmp_path, "roberta", RobertaTask, negatives=1, mask=0.9)
+    example = task.encode("the cat sit .", ["the cat sits .", "the cat sit ."])
+    batch = task.draw([example], generators(1))
+    places = batch.extra["asked"].tolist()
+    assert {row for row, _ in places} == {0, 1}
+    assert min(place for _, place in places) > 5  # [CLS] the cat sit . [SEP]
+    assert batch.negative.tolist() == [row == 1 for row, _ in places]
+    logits = task.model(**batch.inputs).logits.log_softmax(-1)
+    expected = 0.0
+    for (row, place), wanted in zip(places, batch.wanted.tolist()):
+        p = float(logits[row, place, wanted].exp())
+        expected -= math.log(1 - p) if row else math.log(p)
+    assert float(task.losses(batch)["likelihood"]) == pytest.approx(expected, rel=1e-4)
+
+
+def test_bert_learns_which_of_two_is_grammatical(tmp_path):
+    task = make(tmp_path, "bert", BertTask)
+    examples = [task.encode("he go .", ["he goes ."]), task.encode("he goes .", ["he goes ."])]
+    batch = task.draw(examples, generators(2))
+    assert batch.wanted.tolist() == [1, 0, 1]  # a source that needs no correction is not called ungrammatical
+    loss = task.model(**batch.inputs, labels=batch.wanted).loss
+    assert float(task.losses(batch)["likelihood"]) == pytest.approx(3 * float(loss), abs=1e-4)
+
+
+def test_a_btr_starts_from_any_t5(tmp_path):
+    folder = tiny.save_t5(tmp_path)
+    model, _ = load_start("btr", folder, None, 0)
+    plain = make_bidirectional(T5ForConditionalGeneration.from_pretrained(folder))
+    ids = torch.tensor([[4, 1]]), torch.tensor([[0, 5, 6]])
+    outs = [own.eval()(input_ids=ids[0], decoder_input_ids=ids[1], use_cache=False).logits for own in (model, plain)]
+    assert torch.allclose(*outs)
+    assert model.config.bidirectional_decoder

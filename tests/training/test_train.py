@@ -1,0 +1,335 @@
+"""`btr train`: a toy language is learnt, runs are stopped and resumed, and shared by two processes."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+import toy
+import yaml
+from safetensors.torch import load_file
+
+import btr
+from btr.errors import InputError, Interrupted
+from btr.rerankers.score import load_reranker
+from btr.training import train as training
+from btr.training.recipe import read_recipe
+
+ROOT = Path(__file__).parents[2]
+RECIPES = sorted((ROOT / "recipes" / "small").glob("*.yaml"))
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+HELD_OUT = list(toy.sentences(60, 99))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toy")
+    toy.write(folder, 400)
+    tiny.save_t5(folder / "t5")
+    tiny.save_encoder(folder / "encoder", "bert")
+    return folder
+
+
+def read_log(run):
+    return [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+
+
+def learn(place, name, kind, model, negatives=0, **options):
+    """Train on the toy language; gives how often gold is liked best on held-out sources, and the first choice's f."""
+    objective = {"negatives": negatives, **options.pop("objective", {})}
+    candidates = str(place / "toy.jsonl") if negatives else None
+    recipe = toy.write_recipe(
+        place / f"{name}.yaml", kind, place / model, str(place / "toy.tsv"), candidates, objective=objective, **options
+    )
+    result = btr.train(recipe, place / f"run-{name}")
+    assert result["complete"]
+    return toy.gold_first(load_reranker(f"{'l2r' if kind == 'seq2seq' else kind}:{result['model']}"), HELD_OUT)
+
+
+def test_a_base_model_and_an_r2l_learn(place):
+    assert learn(place, "base", "seq2seq", "t5", epochs=8)[0] > 0.9
+    assert learn(place, "r2l", "r2l", "t5", epochs=8)[0] > 0.9
+
+
+def test_a_btr_learns_and_negatives_make_it_sure(place):
+    """The paper's figure 4: the distribution over ranks is more peaked with negatives than without."""
+    hits, share = learn(place, "btr", "btr", "t5", epochs=8)
+    assert hits > 0.9
+    with_negatives, peaked = learn(place, "negatives", "btr", "t5", negatives=3, epochs=8)
+    assert with_negatives > 0.9
+    assert peaked > share + 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "objective"),
+    [
+        ("listwise", {"listwise": 1.0, "negative_weight": 0.0}),
+        ("focus", {"focus": 0.8, "unlikelihood": "differing"}),
+    ],
+)
+def test_variants_learn(place, name, objective):
+    assert learn(place, name, "btr", "t5", negatives=3, objective=objective, epochs=6)[0] > 0.9
+
+
+def test_encoders_learn(place):
+    fast = {"name": "adamw", "learning_rate": 0.003}
+    assert learn(place, "bert", "bert", "encoder", epochs=20, optimizer=fast)[0] > 0.9
+    assert learn(place, "roberta", "roberta", "encoder", epochs=60, optimizer=fast, objective={"mask": 0.4})[0] > 0.6
+
+
+def test_adafactor_learns(place):
+    constant = {"name": "adafactor", "learning_rate": 0.003}
+    assert learn(place, "adafactor", "btr", "t5", epochs=8, optimizer=constant)[0] > 0.9
+
+
+def test_killed_and_resumed_the_weights_are_the_same(tmp_path):
+    """A real process, killed without warning in the middle of an epoch: bit for bit the same weights in the end."""
+    pairs, candidates = toy.write(tmp_path, 300)
+    tiny.save_t5(tmp_path / "t5")
+    recipe = toy.write_recipe(
+        tmp_path / "r.yaml",
+        "btr",
+        tmp_path / "t5",
+        pairs,
+        candidates,
+        objective={"negatives": 2},
+        dropout=0.1,
+        epochs=3,
+        checkpoint_minutes=0.0,
+    )
+    command = [sys.executable, "-m", "btr.cli", "train", recipe, "--output"]
+    process = subprocess.Popen([*command, tmp_path / "cut"], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+    log = tmp_path / "cut" / "log.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (not log.exists() or log.read_text().count("\n") < 7):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    progress = json.loads((tmp_path / "cut" / "checkpoint" / "progress.json").read_text())
+    assert progress["update"] > 0  # within an epoch
+    assert not (tmp_path / "cut" / "run.json").exists()
+    for name in ("cut", "whole"):
+        subprocess.run([*command, tmp_path / name], env=ENVIRONMENT, check=True, capture_output=True)
+    weights = [(tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("cut", "whole")]
+    assert weights[0] == weights[1]
+    losses = [[record["loss"] for record in read_log(tmp_path / name)] for name in ("cut", "whole")]
+    assert losses[0] == losses[1]
+
+
+LAUNCHERS = {
+    "torchrun": "torch.distributed.run --nproc-per-node 2",
+    "accelerate": "accelerate.commands.launch --multi_gpu --num_processes 2 --num_machines 1 --mixed_precision no "
+    "--dynamo_backend no",
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_two_processes_train_as_one(tmp_path, launcher):
+    """One process makes four batches an update, two make two each: the same weights to float tolerance."""
+    pairs, candidates = toy.write(tmp_path, 200)
+    tiny.save_t5(tmp_path / "t5")
+    recipe = toy.write_recipe(
+        tmp_path / "r.yaml",
+        "btr",
+        tmp_path / "t5",
+        pairs,
+        candidates,
+        objective={"negatives": 2},
+        steps=12,
+        epochs=None,
+        micro_tokens=256,
+    )
+    for start, name in (([], "one"), (["-m", *LAUNCHERS[launcher].split()], "two")):
+        command = [sys.executable, *start, "-m", "btr.cli", "train", recipe, "--output", tmp_path / name]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr
+    facts = [json.loads((tmp_path / name / "run.json").read_text()) for name in ("one", "two")]
+    assert [own["processes"] for own in facts] == [1, 2]
+    one, two = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("one", "two"))
+    start = load_file(tmp_path / "t5" / "model.safetensors")
+    assert max(float((one[name] - start[name]).abs().max()) for name in one) > 1e-3  # they did move
+    assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
+
+
+def gold_file(tmp_path):
+    """The held-out sentences as M2, and their candidates."""
+    m2, candidates = tmp_path / "held.m2", tmp_path / "held.jsonl"
+    blocks = []
+    for source, gold, _ in HELD_OUT:
+        edits = [
+            f"A {k} {k + 1}|||R:X|||{b}|||REQUIRED|||-NONE-|||0\n"
+            for k, (a, b) in enumerate(zip(source.split(), gold.split()))
+            if a != b
+        ]
+        blocks.append(f"S {source}\n{''.join(edits)}\n")
+    m2.write_text("".join(blocks))
+    candidates.write_text("".join(json.dumps({"source": s, "candidates": c}) + "\n" for s, _, c in HELD_OUT))
+    return str(m2), str(candidates)
+
+
+def test_the_best_epoch_is_kept(tmp_path, place):
+    m2, candidates = gold_file(tmp_path)
+    recipe = toy.write_recipe(
+        tmp_path / "r.yaml",
+        "btr",
+        place / "t5",
+        str(place / "toy.tsv"),
+        str(place / "toy.jsonl"),
+        objective={"negatives": 2},
+        validation={"gold": [m2], "candidates": candidates},
+        epochs=8,
+        patience=2,
+    )
+    result = btr.train(recipe, tmp_path / "run")
+    measured = [record["validation"] for record in read_log(tmp_path / "run") if "validation" in record]
+    values = [own["value"] for own in measured]
+    assert result["best"]["value"] == max(values) > measured[0]["base"]
+    assert len(measured) == 8 or values[-3] >= max(values[-2:])  # stopped by patience
+    assert set(measured[0]["grid"]) == {f"{k / 10:.1f}" for k in range(10)}
+    assert max(measured[-1]["grid"].values()) == measured[-1]["value"]
+    btr.score(candidates, [f"btr:{result['model']}"], tmp_path / "scores.jsonl")
+    reranked = btr.rerank([tmp_path / "scores.jsonl"], threshold=result["best"]["threshold"], top=5, gold=[m2])
+    assert reranked["evaluation"]["reranked"]["f0.5"] == pytest.approx(result["best"]["f0.5"])
+    card = (tmp_path / "run" / "model" / "README.md").read_text()
+    assert result["best"]["signature"] in card
+    assert read_recipe(tmp_path / "run" / "model" / "recipe.yaml") == read_recipe(recipe)
+    assert list((tmp_path / "run" / "tensorboard").iterdir())
+    done = subprocess.run(
+        [sys.executable, "-m", "btr.cli", "train", "--plot", tmp_path / "run"], capture_output=True, text=True
+    )
+    assert [Path(line).exists() for line in done.stdout.splitlines()] == [True, True]
+
+
+def test_a_base_model_is_validated_by_what_it_writes(tmp_path, place):
+    m2, _ = gold_file(tmp_path)
+    for engine in ("transformers", "ctranslate2"):
+        recipe = toy.write_recipe(
+            tmp_path / "r.yaml",
+            "seq2seq",
+            place / "t5",
+            str(place / "toy.tsv"),
+            validation={"gold": [m2], "engine": engine, "sentences": 20},
+            epochs=8,
+            freeze_embeddings=True,
+            vocabulary="used",
+        )
+        result = btr.train(recipe, tmp_path / engine)
+        assert result["best"]["f0.5"] > 50
+        assert "held.m2" in result["best"]["signature"]
+        assert "[:20]" in result["best"]["signature"]
+    before, after = (load_file(folder / "model.safetensors") for folder in (place / "t5", tmp_path / engine / "model"))
+    assert torch.equal(before["shared.weight"], after["shared.weight"])  # frozen
+
+
+def test_a_frozen_btr_learns_its_mask(tmp_path, place):
+    recipe = toy.write_recipe(
+        tmp_path / "r.yaml", "btr", place / "t5", str(place / "toy.tsv"), freeze_embeddings=True, vocabulary="used"
+    )
+    btr.train(recipe, tmp_path / "run")
+    before, after = (load_file(folder / "model.safetensors") for folder in (place / "t5", tmp_path / "run" / "model"))
+    changed = (before["shared.weight"] != after["shared.weight"]).any(1).nonzero().flatten().tolist()
+    assert changed == [tiny.t5_tokenizer().get_vocab()["<extra_id_0>"]]
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_small_recipes_run(tmp_path, place, path, monkeypatch):
+    """A few updates of each, with tiny models and data in place of the recipe's."""
+    monkeypatch.setenv("BTR_DATA", "/no/data")
+    monkeypatch.setenv("BTR_ENCODER", "/no/encoder")
+    recipe = read_recipe(path)
+    m2, candidates = gold_file(tmp_path)
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"{gold} {gold} {source}\n" for source, gold, _ in HELD_OUT))
+    changes = {"model": str(place / ("encoder" if recipe.kind in ("roberta", "bert") else "t5"))}
+    if recipe.task == "pre-train":
+        changes["data.text"] = [str(text)]
+    else:
+        changes["data.pairs"] = [str(place / "toy.tsv")]
+        changes["data.candidates"] = [str(place / "toy.jsonl")] if recipe.data.candidates else []
+    if recipe.validation.gold:
+        changes |= {"validation.gold": [m2], "validation.sentences": 10}
+        if recipe.validation.candidates:
+            changes["validation.candidates"] = candidates
+    result = btr.train(path, tmp_path / "run", changes=changes, max_steps=3)
+    assert result["steps"] == 3
+    assert all(0 < record["loss"] < 100 for record in read_log(tmp_path / "run")[:3])
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path, place, monkeypatch):
+    recipe = toy.write_recipe(tmp_path / "r.yaml", "seq2seq", place / "t5", str(place / "toy.tsv"), epochs=2)
+    update = training.Trainer.update
+
+    def interrupting(self, batches):
+        record = update(self, batches)
+        if record["step"] == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return record
+
+    monkeypatch.setattr(training.Trainer, "update", interrupting)
+    with pytest.raises(Interrupted, match="the same command goes on where it was"):
+        btr.train(recipe, tmp_path / "run")
+    monkeypatch.undo()
+    result = btr.train(recipe, tmp_path / "run")
+    btr.train(recipe, tmp_path / "whole")
+    assert result["complete"]
+    weights = [(tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("run", "whole")]
+    assert weights[0] == weights[1]
+
+
+def test_what_is_refused(tmp_path, place):
+    good = toy.write_recipe(tmp_path / "r.yaml", "seq2seq", place / "t5", str(place / "toy.tsv"))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match="is not empty, and no run; choose another folder"):
+        btr.train(good, tmp_path / "full")
+    btr.train(good, tmp_path / "run", max_steps=1)
+    with pytest.raises(InputError, match="is a run of another recipe"):
+        btr.train(good, tmp_path / "run", changes={"seed": 5})
+    for changes, message in [
+        ({"data.pairs": ["nowhere.tsv"]}, r"nowhere\.tsv: no such file"),
+        ({"data.pairs": ["$NO_SUCH_VARIABLE/x.tsv"]}, "names a variable that is not set"),
+        ({"model": str(place / "encoder")}, "is a bert model, but seq2seq is trained from a T5"),
+        ({"data.max_source": 2}, "no example is left to train on"),
+        ({"kind": "btr", "objective.negatives": 1, "data.candidates": [str(tmp_path / "c.jsonl")]}, "same source"),
+    ]:
+        (tmp_path / "c.jsonl").write_text('{"source": "other", "candidates": ["x"]}\n')
+        with pytest.raises(InputError, match=message):
+            btr.train(good, tmp_path / f"run-{len(changes)}-{re.sub(chr(92) + 'W', '', message)}", changes=changes)
+
+
+def test_the_command(tmp_path, place):
+    recipe = toy.write_recipe(tmp_path / "r.yaml", "seq2seq", place / "t5", str(place / "toy.tsv"))
+    command = [sys.executable, "-m", "btr.cli", "train"]
+    run = [*command, recipe, "--output", tmp_path / "run", "--set", "seed=7", "--max-steps", "2"]
+    done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True)
+    assert "2 updates" in done.stdout
+    assert "not complete: the same command goes on" in done.stdout
+    assert yaml.safe_load((tmp_path / "run" / "recipe.yaml").read_text())["seed"] == 7
+    for arguments, message in [
+        ([], "name a recipe, and the run's folder with --output; or a run with --plot."),
+        (
+            [recipe, "--output", tmp_path / "x", "--set", "seed"],
+            "--set takes KEY=VALUE, e.g. --set seed=2, not",
+        ),
+        ([recipe, "--output", tmp_path / "x", "--set", "sed=2"], "sed is no key of a recipe; did you mean seed?"),
+        (["--plot", tmp_path / "nothing"], "nothing"),
+    ]:
+        done = subprocess.run([*command, *arguments], env=ENVIRONMENT, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
