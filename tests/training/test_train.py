@@ -87,9 +87,10 @@ def test_variants_learn(place, name, objective):
 
 
 def test_encoders_learn(place):
-    fast = {"name": "adamw", "learning_rate": 0.003}
-    assert learn(place, "bert", "bert", "encoder", epochs=20, optimizer=fast)[0] > 0.9
-    assert learn(place, "roberta", "roberta", "encoder", epochs=60, optimizer=fast, objective={"mask": 0.4})[0] > 0.6
+    slower = {"name": "adamw", "learning_rate": 0.001, "schedule": "linear", "warmup_steps": 20}
+    assert learn(place, "bert", "bert", "encoder", epochs=30, optimizer=slower)[0] > 0.9
+    slower["learning_rate"] = 0.002
+    assert learn(place, "roberta", "roberta", "encoder", epochs=70, optimizer=slower, objective={"mask": 0.3})[0] > 0.7
 
 
 def test_adafactor_learns(place):
@@ -224,7 +225,7 @@ def test_a_base_model_is_validated_by_what_it_writes(tmp_path, place):
             place / "t5",
             str(place / "toy.tsv"),
             validation={"gold": [m2], "engine": engine, "sentences": 20},
-            epochs=8,
+            epochs=20,
             freeze_embeddings=True,
             vocabulary="used",
         )
@@ -255,7 +256,8 @@ def test_small_recipes_run(tmp_path, place, path, monkeypatch):
     m2, candidates = gold_file(tmp_path)
     text = tmp_path / "text.txt"
     text.write_text("".join(f"{gold} {gold} {source}\n" for source, gold, _ in HELD_OUT))
-    changes = {"model": str(place / ("encoder" if recipe.kind in ("roberta", "bert") else "t5"))}
+    start = place / ("encoder" if recipe.kind in ("roberta", "bert") else "t5")
+    changes = {"batch_tokens": 512, "micro_tokens": 512, "model": str(start)}
     if recipe.task == "pre-train":
         changes["data.text"] = [str(text)]
     else:
@@ -267,7 +269,7 @@ def test_small_recipes_run(tmp_path, place, path, monkeypatch):
             changes["validation.candidates"] = candidates
     result = btr.train(path, tmp_path / "run", changes=changes, max_steps=3)
     assert result["steps"] == 3
-    assert all(0 < record["loss"] < 100 for record in read_log(tmp_path / "run")[:3])
+    assert all(0 < record["loss"] < 100 for record in read_log(tmp_path / "run") if "loss" in record)
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path, place, monkeypatch):
