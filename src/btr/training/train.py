@@ -61,7 +61,7 @@ def train(
     trainer = Trainer(task, dataset, run, accelerator)
     trainer.load()
     best = read_best(run)
-    with stopping() as stop, Watch(run, trainer.progress.step, trainer.steps, accelerator) as watch:
+    with stopping() as stop, Watch(run, trainer.progress, trainer.steps, accelerator) as watch:
         best = follow(trainer, validator, watch, stop, tokenizer, max_steps) or best
     if accelerator.is_main_process:
         trainer.save()

@@ -17,15 +17,16 @@ SCALARS = "loss", "likelihood", "listwise", "gradient_norm", "learning_rate", "t
 class Watch:
     """Tells of a run as it goes. Only the first process speaks."""
 
-    def __init__(self, run: Path, step: int, steps: int, accelerator: Accelerator) -> None:
+    def __init__(self, run: Path, progress: Any, steps: int, accelerator: Accelerator) -> None:
         self.speaks = accelerator.is_main_process
-        self.accelerator, self.step, self.steps = accelerator, step, steps
+        self.accelerator, self.steps = accelerator, steps
+        self.step, self.validated = progress.step, progress.validated
         self.path = run / "log.jsonl"
         self._stack = ExitStack()
 
     def __enter__(self) -> "Watch":
         if self.speaks:
-            drop_later(self.path, self.step)
+            drop_later(self.path, self.step, self.validated)
             self._file = self._stack.enter_context(open(self.path, "a", encoding="utf-8"))
             if sys.stderr.isatty():
                 columns = TextColumn("{task.fields[told]}"), BarColumn(), TimeRemainingColumn()
@@ -52,8 +53,8 @@ class Watch:
             self._bar.update(self._line, completed=record["step"], told=told)
 
 
-def drop_later(path: Path, step: int) -> None:
-    """Take out of a log what the run, resumed at an earlier step, will do again."""
+def drop_later(path: Path, step: int, validated: int) -> None:
+    """Take out of a log what a run will do again that was resumed at an earlier step."""
     if path.exists():
         kept = []
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -61,6 +62,7 @@ def drop_later(path: Path, step: int) -> None:
                 record = json.loads(line)
             except ValueError:  # cut in the middle
                 continue
-            if record["step"] < step or (record["step"] == step and "validation" not in record):
+            last = validated if "validation" in record else step
+            if record["step"] <= last:
                 kept.append(line + "\n")
         path.write_text("".join(kept), encoding="utf-8")

@@ -1,0 +1,59 @@
+"""The command line: each verb is a function of the same name.
+
+Results go to standard output (a table, or one JSON object with --json), everything else to standard error. Bad input
+ends with one sentence and exit code 2.
+"""
+
+import io
+import signal
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from btr import __version__
+from btr.cli import candidates, evaluation, models  # noqa: F401  (commands, in the order of --help)
+from btr.cli.options import app
+from btr.errors import InputError, Interrupted
+
+INTERRUPTED = 128 + signal.SIGINT
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    """Grammatical error correction: rerank candidates, and score them exactly."""
+    if version:
+        print(f"btr {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main() -> None:
+    """Run a verb, and turn what went wrong into one sentence and an exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left half-written
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+    try:
+        if app(standalone_mode=False) == INTERRUPTED:
+            raise KeyboardInterrupt
+    except InputError as error:
+        fail(str(error), 2)
+    except TyperException as error:
+        fail(f"{error.format_message().rstrip('.')}; see 'btr --help'.", 2)
+    except Interrupted as interruption:
+        fail(str(interruption), INTERRUPTED)
+    except KeyboardInterrupt:
+        fail("interrupted.", INTERRUPTED)
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        fail(f"{name}{error.strerror or error}.", 1)
+
+
+def fail(message: str, code: int) -> None:
+    """Say what is wrong, on standard error."""
+    print(f"btr: {message}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,178 @@
+"""Commands from sources to choices: generate, score, rerank."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from btr.cli.options import (
+    Average,
+    Device,
+    Gold,
+    Json,
+    Metric,
+    Reference,
+    Source,
+    app,
+    show,
+)
+from btr.errors import InputError
+
+
+@app.command()
+def generate(
+    sources: Annotated[str, typer.Argument(metavar="SOURCES", help="Text, .m2 or .tsv; - is stdin.")],
+    model: Annotated[str, typer.Option(help="A folder, a shipped model's name or a hub id.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is stdout.")],
+    method: Annotated[str | None, typer.Option(help="beam (default), diverse, top-k or nucleus.")] = None,
+    size: Annotated[int, typer.Option(min=1, help="Candidates of each source, and beams.")] = 5,
+    max_length: Annotated[int, typer.Option(min=1, help="Tokens; longer sources are passed through.")] = 200,
+    groups: Annotated[int, typer.Option(min=1, help="Groups of diverse beam search.")] = 5,
+    penalty: Annotated[float, typer.Option(help="Of a token that an earlier group has chosen.")] = 0.4,
+    top_k: Annotated[int, typer.Option(min=1, help="Tokens to draw among, in top-k sampling.")] = 50,
+    top_p: Annotated[float, typer.Option(help="Probability to draw within, in nucleus sampling.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Of sampling: the same seed, the same candidates.")] = 0,
+    early_stopping: Annotated[
+        bool, typer.Option("--early-stopping", help="Stop at the first SIZE candidates, as ctranslate2 always does.")
+    ] = False,
+    engine: Annotated[str, typer.Option(help="transformers, or ctranslate2 (T5, beam: much faster on a CPU).")] = (
+        "transformers"
+    ),
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 (transformers) or int8 (ctranslate2).")] = "float32",
+    device: Device = None,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens in a batch: more is faster, and takes memory.")] = 8192,
+    compare: Annotated[
+        str | None, typer.Option(metavar="METHODS", help="Compare methods, e.g. beam,diverse; OUT is a folder.")
+    ] = None,
+    metric: Annotated[str | None, typer.Option(help="For --compare: m2, errant or gleu.")] = None,
+    gold: Gold = None,
+    reference: Reference = None,
+    as_json: Json = False,
+) -> None:
+    """Write candidates with a seq2seq model.
+
+    After an interruption the same command goes on where it was. With --compare, makes the paper's Table 2.
+
+    \b
+    btr generate sources.txt --model MODEL -o candidates.jsonl
+    btr generate sources.txt --model MODEL --engine ctranslate2 --dtype int8 --size 10 -o candidates.jsonl
+    btr generate sources.txt --model MODEL --compare beam,diverse,top-k,nucleus --gold test.m2 -o FOLDER
+    torchrun --nproc-per-node 4 -m btr.cli generate sources.txt --model MODEL -o candidates.jsonl
+    """
+    from btr.tables import print_generated, print_methods
+
+    options: dict[str, Any] = {
+        "size": size,
+        "max_length": max_length,
+        "groups": groups,
+        "penalty": penalty,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
+        "early_stopping": early_stopping,
+        "engine": engine,
+        "dtype": dtype,
+        "device": device,
+        "budget": budget,
+    }
+    if compare is None:
+        if gold or reference or metric:
+            raise InputError("--metric, --gold and --reference are for --compare; score candidates with btr evaluate.")
+        if as_json and output == "-":
+            raise InputError("--json and -o - would both write to standard output; name a file.")
+        import btr
+
+        made = btr.generate(sources, model, output, method=method or "beam", **options)
+        show(made, as_json, print_generated, None if as_json else sys.stderr)
+        return
+    if method:
+        raise InputError("--method and --compare exclude each other.")
+    from btr.candidates.decoding import compare_methods
+
+    result = compare_methods(
+        sources, model, output, compare.split(","), metric=metric, gold=gold or (), reference=reference or (), **options
+    )
+    show(result, as_json, print_methods)
+
+
+@app.command()
+def score(
+    candidates: Annotated[str, typer.Argument(metavar="CANDIDATES", help="Candidates, JSON lines; - is stdin.")],
+    reranker: Annotated[
+        list[str], typer.Option(help="btr:MODEL, l2r:, r2l:, roberta:, bert:, or base, mbr, vote; repeatable.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="SCORES", help="Where to; - is stdout.")],
+    average: Average = "log",
+    dtype: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    device: Device = None,
+    int8: Annotated[bool, typer.Option("--int8", help="Linear layers in int8: faster on a CPU, not exact.")] = False,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens in a batch: more is faster, and takes memory.")] = 4096,
+) -> None:
+    """Score candidates with any rerankers.
+
+    A model is a folder, a shipped model's name or a hub id. Several models of one kind are averaged (seeds), different
+    kinds are added (R2L and L2R). After an interruption the same command goes on where it was.
+
+    \b
+    btr score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
+    btr score candidates.jsonl --reranker r2l:MODEL --reranker l2r:BASE -o scores.jsonl
+    btr score candidates.jsonl --reranker mbr -o scores.jsonl
+    torchrun --nproc-per-node 4 -m btr.cli score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
+    """
+    import btr
+
+    signature = btr.score(
+        candidates, reranker, output, average=average, dtype=dtype, device=device, int8=int8, budget=budget
+    )
+    print(signature, file=sys.stderr)
+
+
+@app.command()
+def rerank(
+    scores: Annotated[list[str], typer.Argument(metavar="SCORES", help="Scores files; several are an ensemble.")],
+    output: Annotated[str | None, typer.Option("--output", "-o", metavar="OUT", help="The chosen candidates.")] = None,
+    threshold: Annotated[float, typer.Option(help="How much f must rise above the base model's choice.")] = 0.0,
+    top: Annotated[int | None, typer.Option(min=1, help="How many candidates take part; all by default.")] = None,
+    average: Average = "log",
+    at_least: Annotated[bool, typer.Option("--at-least", help="Accept at the threshold, not only above it.")] = False,
+    drop_runaways: Annotated[
+        bool,
+        typer.Option(
+            "--drop-runaways", help="Leave out candidates of over twice the source's words plus ten, but not the first."
+        ),
+    ] = False,
+    metric: Metric = "m2",
+    gold: Gold = None,
+    source: Source = None,
+    reference: Reference = None,
+    as_json: Json = False,
+) -> None:
+    """Choose candidates by their scores.
+
+    Prints how many suggestions were accepted, rejected, or equal to the base model's choice; with gold, how good both
+    are in each case.
+
+    \b
+    btr rerank scores.jsonl --threshold 0.4 --top 5 -o out.txt
+    btr rerank seed1.jsonl seed2.jsonl --threshold 0.4 -o out.txt --gold test.m2
+    btr rerank scores.jsonl --json
+    """
+    import btr
+    from btr.tables import print_reranked
+
+    if as_json and output == "-":
+        raise InputError("--json has the chosen texts already; leave out -o -, or name a file.")
+    result = btr.rerank(
+        scores,
+        output,
+        threshold=threshold,
+        top=top,
+        average=average,
+        at_least=at_least,
+        drop_runaways=drop_runaways,
+        metric=metric,
+        gold=gold or (),
+        source=source,
+        reference=reference or (),
+    )
+    show(result, as_json, print_reranked, sys.stderr if output == "-" else None)  # standard output has the texts

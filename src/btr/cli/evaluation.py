@@ -1,0 +1,129 @@
+"""Commands that need no model: evaluate, compare, clean."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from btr.cli.options import (
+    Beta,
+    Gold,
+    Json,
+    Metric,
+    Mode,
+    Processes,
+    Rank,
+    Reference,
+    Resamples,
+    Source,
+    app,
+    show,
+)
+
+
+@app.command()
+def evaluate(
+    hypotheses: Annotated[
+        list[str], typer.Argument(metavar="HYP", help="Text, a candidates file, or one text file a rank; - is stdin.")
+    ],
+    metric: Metric = "m2",
+    gold: Gold = None,
+    source: Source = None,
+    reference: Reference = None,
+    rank: Rank = None,
+    oracle: Annotated[bool, typer.Option("--oracle", help="Score the best that the candidates allow.")] = False,
+    by: Annotated[list[str] | None, typer.Option(help="Break down by group, operation or type; repeatable.")] = None,
+    groups: Annotated[Path | None, typer.Option(help="A group's label for each sentence, one a line.")] = None,
+    mode: Mode = "correction",
+    beta: Beta = 0.5,
+    resamples: Resamples = 1000,
+    processes: Processes = None,
+    as_json: Json = False,
+) -> None:
+    """Score hypotheses with M2, ERRANT or GLEU.
+
+    \b
+    btr evaluate out.txt --metric m2 --gold test.m2
+    btr evaluate out.txt --metric errant --gold A.m2 --gold B.m2 --by operation --by group
+    btr evaluate out.txt --metric gleu --source in.txt --reference r0.txt --reference r1.txt
+    btr evaluate candidates.jsonl --rank 2 --gold test.m2
+    btr evaluate candidates.jsonl --oracle --reference ref.txt --gold test.m2 --json
+    """
+    import btr
+    from btr.tables import print_score
+
+    score = btr.evaluate(
+        hypotheses,
+        metric=metric,
+        gold=gold or (),
+        source=source,
+        reference=reference or (),
+        rank=rank,
+        oracle=oracle,
+        by=by or (),
+        groups=groups,
+        mode=mode,
+        beta=beta,
+        resamples=resamples,
+        processes=processes,
+    )
+    show(score.to_dict(), as_json, print_score)
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(metavar="HYP_A", help="One system's output: text or candidates.")],
+    second: Annotated[str, typer.Argument(metavar="HYP_B", help="Another's, on the same sources.")],
+    metric: Metric = "m2",
+    gold: Gold = None,
+    source: Source = None,
+    reference: Reference = None,
+    rank: Rank = None,
+    mode: Mode = "correction",
+    beta: Beta = 0.5,
+    resamples: Annotated[int, typer.Option(min=1, help="Resamples of the bootstrap and the randomisation.")] = 1000,
+    processes: Processes = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two outputs, with significance.
+
+    \b
+    btr compare base.txt reranked.txt --metric m2 --gold test.m2
+    btr compare a.txt b.txt --metric gleu --source in.txt --reference r0.txt --reference r1.txt
+    """
+    import btr
+    from btr.tables import print_comparison
+
+    result = btr.compare(
+        first,
+        second,
+        metric=metric,
+        gold=gold or (),
+        source=source,
+        reference=reference or (),
+        rank=rank,
+        mode=mode,
+        beta=beta,
+        resamples=resamples,
+        processes=processes,
+    )
+    show(result, as_json, print_comparison)
+
+
+@app.command()
+def clean(
+    path: Annotated[str, typer.Argument(metavar="IN.m2", help="An M2 file; - is stdin.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT.m2", help="Where to; - is stdout.")],
+) -> None:
+    """Clean a CoNLL M2 file as the paper does.
+
+    Puts spaces around punctuation, splits paragraphs at full stops, and carries the edits along.
+
+    \b
+    btr clean official-2014.combined.m2 -o cleaned.m2
+    """
+    import btr
+
+    written = btr.clean(path, output)
+    print(f"{written:,} sentences written to {output}", file=sys.stderr)

@@ -1,0 +1,60 @@
+"""Commands that make models: train."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from btr.cli.options import (
+    Json,
+    app,
+    show,
+)
+from btr.errors import InputError
+
+
+@app.command()
+def train(
+    recipe: Annotated[Path | None, typer.Argument(metavar="RECIPE.yaml", help="What to train, and how.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="RUN", help="The run's folder.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="In place of what the recipe says; repeatable."),
+    ] = None,
+    max_steps: Annotated[int | None, typer.Option(min=1, help="Stop after so many updates; go on later.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="RUN", help="Draw a run's curves instead.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a base model or a reranker by a recipe.
+
+    After an interruption the same command goes on where it was. The model is in RUN/model, with its card.
+
+    \b
+    btr train recipes/small/t5gec.yaml --output runs/small/t5gec
+    btr train recipes/paper/btr-finetune-a20.yaml --set seed=2 --output runs/btr-a20-2
+    btr train --plot runs/small/t5gec
+    torchrun --nproc-per-node 2 -m btr.cli train recipes/small/t5gec.yaml --output runs/small/t5gec
+    """
+    try:
+        import yaml
+
+        from btr.training.plot import plot as draw
+    except ImportError as error:
+        raise InputError(f"training needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
+    if plot is not None:
+        if recipe or output:
+            raise InputError("--plot draws a run that is there; it takes no recipe.")
+        print(*draw(plot), sep="\n")
+        return
+    if recipe is None or output is None:
+        raise InputError("name a recipe, and the run's folder with --output; or a run with --plot.")
+    changes: dict[str, Any] = {}
+    for pair in change or ():
+        key, sign, value = pair.partition("=")
+        if not sign or not key:
+            raise InputError(f"--set takes KEY=VALUE, e.g. --set seed=2, not {pair!r}.")
+        changes[key] = yaml.safe_load(value)
+    import btr
+    from btr.tables import print_trained
+
+    show(btr.train(recipe, output, changes=changes, max_steps=max_steps), as_json, print_trained)
