@@ -25,7 +25,7 @@ from btr.training.recipe import read_recipe
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes" / "small").glob("*.yaml"))
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
-HELD_OUT = list(toy.sentences(60, 99))
+FRESH = list(toy.sentences(60, 99))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,7 +50,7 @@ def read_log(run):
 
 
 def learn(place, name, kind, model, negatives=0, **options):
-    """Train on the toy language; gives how often gold is liked best on held-out sources, and the first choice's f."""
+    """Train on the toy language; gives how often gold is liked best in new draws of it, and the first choice's f."""
     objective = {"negatives": negatives, **options.pop("objective", {})}
     candidates = str(place / "toy.jsonl") if negatives else None
     recipe = toy.write_recipe(
@@ -58,7 +58,7 @@ def learn(place, name, kind, model, negatives=0, **options):
     )
     result = btr.train(recipe, place / f"run-{name}")
     assert result["complete"]
-    return toy.gold_first(load_reranker(f"{'l2r' if kind == 'seq2seq' else kind}:{result['model']}"), HELD_OUT)
+    return toy.gold_first(load_reranker(f"{'l2r' if kind == 'seq2seq' else kind}:{result['model']}"), FRESH)
 
 
 def test_a_base_model_and_an_r2l_learn(place):
@@ -117,12 +117,14 @@ def test_killed_and_resumed_the_weights_are_the_same(tmp_path):
     process = subprocess.Popen([*command, tmp_path / "cut"], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
     log = tmp_path / "cut" / "log.jsonl"
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and (not log.exists() or log.read_text().count("\n") < 7):
-        time.sleep(0.01)
+    while time.monotonic() < deadline and (not log.exists() or log.read_text().count("\n") < 4):
+        time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    progress = json.loads((tmp_path / "cut" / "checkpoint" / "progress.json").read_text())
+    checkpoints = [tmp_path / "cut" / name / "progress.json" for name in ("checkpoint", "checkpoint.old")]
+    progress = json.loads(next(path for path in checkpoints if path.exists()).read_text())
     assert progress["update"] > 0  # within an epoch
+    before = log.read_text().splitlines()[: progress["step"]]
     assert not (tmp_path / "cut" / "run.json").exists()
     for name in ("cut", "whole"):
         subprocess.run([*command, tmp_path / name], env=ENVIRONMENT, check=True, capture_output=True)
@@ -130,6 +132,7 @@ def test_killed_and_resumed_the_weights_are_the_same(tmp_path):
     assert weights[0] == weights[1]
     losses = [[record["loss"] for record in read_log(tmp_path / name)] for name in ("cut", "whole")]
     assert losses[0] == losses[1]
+    assert log.read_text().splitlines()[: len(before)] == before  # with their times: they were not done again
 
 
 LAUNCHERS = {
@@ -153,6 +156,7 @@ def test_two_processes_train_as_one(tmp_path, launcher):
         objective={"negatives": 2},
         steps=12,
         epochs=None,
+        dropout=0.1,
         micro_tokens=256,
     )
     for start, name in (([], "one"), (["-m", *LAUNCHERS[launcher].split()], "two")):
@@ -171,7 +175,7 @@ def gold_file(tmp_path):
     """The held-out sentences as M2, and their candidates."""
     m2, candidates = tmp_path / "held.m2", tmp_path / "held.jsonl"
     blocks = []
-    for source, gold, _ in HELD_OUT:
+    for source, gold, _ in FRESH:
         edits = [
             f"A {k} {k + 1}|||R:X|||{b}|||REQUIRED|||-NONE-|||0\n"
             for k, (a, b) in enumerate(zip(source.split(), gold.split()))
@@ -179,7 +183,7 @@ def gold_file(tmp_path):
         ]
         blocks.append(f"S {source}\n{''.join(edits)}\n")
     m2.write_text("".join(blocks))
-    candidates.write_text("".join(json.dumps({"source": s, "candidates": c}) + "\n" for s, _, c in HELD_OUT))
+    candidates.write_text("".join(json.dumps({"source": s, "candidates": c}) + "\n" for s, _, c in FRESH))
     return str(m2), str(candidates)
 
 
@@ -210,6 +214,10 @@ def test_the_best_epoch_is_kept(tmp_path, place):
     assert result["best"]["signature"] in card
     assert read_recipe(tmp_path / "run" / "model" / "recipe.yaml") == read_recipe(recipe)
     assert list((tmp_path / "run" / "tensorboard").iterdir())
+    kept = {name: (tmp_path / "run" / name).read_bytes() for name in ("log.jsonl", "model/README.md")}
+    again = btr.train(recipe, tmp_path / "run")  # there is nothing to do
+    assert again["best"] == result["best"]
+    assert {name: (tmp_path / "run" / name).read_bytes() for name in kept} == kept
     done = subprocess.run(
         [sys.executable, "-m", "btr.cli", "train", "--plot", tmp_path / "run"], capture_output=True, text=True
     )
@@ -255,7 +263,7 @@ def test_small_recipes_run(tmp_path, place, path, monkeypatch):
     recipe = read_recipe(path)
     m2, candidates = gold_file(tmp_path)
     text = tmp_path / "text.txt"
-    text.write_text("".join(f"{gold} {gold} {source}\n" for source, gold, _ in HELD_OUT))
+    text.write_text("".join(f"{gold} {gold} {source}\n" for source, gold, _ in FRESH))
     start = place / ("encoder" if recipe.kind in ("roberta", "bert") else "t5")
     changes = {"batch_tokens": 512, "micro_tokens": 512, "model": str(start)}
     if recipe.task == "pre-train":
@@ -273,7 +281,10 @@ def test_small_recipes_run(tmp_path, place, path, monkeypatch):
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path, place, monkeypatch):
-    recipe = toy.write_recipe(tmp_path / "r.yaml", "seq2seq", place / "t5", str(place / "toy.tsv"), epochs=2)
+    adafactor = {"name": "adafactor", "learning_rate": 0.001}
+    recipe = toy.write_recipe(
+        tmp_path / "r.yaml", "seq2seq", place / "t5", str(place / "toy.tsv"), epochs=2, optimizer=adafactor
+    )
     update = training.Trainer.update
 
     def interrupting(self, batches):
@@ -286,7 +297,10 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, place, monkeypatch):
     with pytest.raises(Interrupted, match="the same command goes on where it was"):
         btr.train(recipe, tmp_path / "run")
     monkeypatch.undo()
+    before = read_log(tmp_path / "run")
+    assert len(before) == 3
     result = btr.train(recipe, tmp_path / "run")
+    assert read_log(tmp_path / "run")[:3] == before
     btr.train(recipe, tmp_path / "whole")
     assert result["complete"]
     weights = [(tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("run", "whole")]
@@ -312,6 +326,23 @@ def test_what_is_refused(tmp_path, place):
         (tmp_path / "c.jsonl").write_text('{"source": "other", "candidates": ["x"]}\n')
         with pytest.raises(InputError, match=message):
             btr.train(good, tmp_path / f"run-{len(changes)}-{re.sub(chr(92) + 'W', '', message)}", changes=changes)
+
+
+def test_a_run_whose_data_changed_is_refused(tmp_path, place):
+    pairs, _ = toy.write(tmp_path, 100)
+    recipe = toy.write_recipe(tmp_path / "r.yaml", "seq2seq", place / "t5", pairs)
+    btr.train(recipe, tmp_path / "run", max_steps=1)
+    toy.write(tmp_path, 90)
+    with pytest.raises(InputError, match="the data or the first weights are not those that it began with"):
+        btr.train(recipe, tmp_path / "run")
+
+
+def test_bfloat16(tmp_path, place):
+    recipe = toy.write_recipe(
+        tmp_path / "r.yaml", "btr", place / "t5", str(place / "toy.tsv"), precision="bfloat16", dropout=0.1
+    )
+    btr.train(recipe, tmp_path / "run", max_steps=2)
+    assert all(0 < record["loss"] < 100 for record in read_log(tmp_path / "run"))
 
 
 def test_the_command(tmp_path, place):

@@ -53,7 +53,10 @@ def train(
         key, sign, value = pair.partition("=")
         if not sign or not key:
             raise InputError(f"--set takes KEY=VALUE, e.g. --set seed=2, not {pair!r}.")
-        changes[key] = yaml.safe_load(value)
+        try:
+            changes[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise InputError(f"--set {pair}: the value is not YAML.") from None
     import btr
     from btr.tables import print_trained
 

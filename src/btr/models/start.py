@@ -34,8 +34,11 @@ def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} is trained from a T5.")
     if kind in ("roberta", "bert") and getattr(config, "is_encoder_decoder", False):
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} is trained from an encoder.")
-    if kind == "seq2seq" and (getattr(config, CONFIG_KEY, False) or getattr(config, RIGHT_TO_LEFT_KEY, False)):
-        raise InputError(f"{name}: is a reranker; a seq2seq model is trained from a left-to-right T5.")
+    for key, own, what in ((CONFIG_KEY, "btr", "a BTR"), (RIGHT_TO_LEFT_KEY, "r2l", "a right-to-left model")):
+        if kind != own and getattr(config, key, False):
+            raise InputError(
+                f"{name}: is {what}; {kind} is trained from a left-to-right T5 or from one of its own kind."
+            )
     for key in ("dropout_rate", "hidden_dropout_prob", "attention_probs_dropout_prob"):
         if dropout is not None and hasattr(config, key):
             setattr(config, key, dropout)
@@ -43,9 +46,13 @@ def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[
         config.num_labels = 2
     torch.manual_seed(seed)  # of what is made new
     try:
-        model = CLASSES[kind].from_pretrained(folder, config=config, dtype=torch.float32)
+        model, report = CLASSES[kind].from_pretrained(
+            folder, config=config, dtype=torch.float32, output_loading_info=True
+        )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
+    if is_t5 and (missing := sorted(report["missing_keys"])):
+        raise InputError(f"{name}: has no weights for {missing[0]}; is it complete?")
     if kind == "btr":
         make_bidirectional(model)
     if kind == "r2l":

@@ -15,12 +15,13 @@ from btr.corpus.candidates import read_candidates
 from btr.corpus.files import file_hash, read_lines
 from btr.corpus.pairs import read_pairs
 from btr.errors import InputError
-from btr.models.batches import pack
 from btr.progress import track
 from btr.training.recipe import Data, expand
 from btr.training.tasks import Example, Task
 
 POOL = 50  # batches whose examples are sorted by length among themselves
+SHAPE = "rows", "longest", "length"  # of an example: its targets, the longest of them, and its source
+ORDER, MASKS, DROPOUT = 1, 2, 3  # what random numbers are for
 STREAM = "datasets:"
 
 Update = list[list[int]]  # batches of an update, by the examples' numbers
@@ -39,7 +40,7 @@ def prepare(task: Task, folder: Path) -> Any:
         written = 0
         with ArrowWriter(path=str(temporary)) as writer:
             for example in islice(track(read_examples(task, data), data.limit, "Reading"), data.limit):
-                writer.write({**example, "size": task.size(example)})
+                writer.write({**example, "size": task.size(example), **dict(zip(SHAPE, task.shape(example)))})
                 written += 1
             if not written:
                 raise InputError("no example is left to train on; are all longer than max_source and max_target?")
@@ -107,38 +108,58 @@ def read_paragraphs(path: str) -> Iterator[str]:
         return
     from datasets import load_dataset
 
-    owner, name, *config = path.removeprefix(STREAM).split("/")
+    name, config = "/".join(path.removeprefix(STREAM).split("/")[:2]), path.removeprefix(STREAM).split("/")[2:]
     try:
-        rows = load_dataset(f"{owner}/{name}", *config, split="train", streaming=True)
+        for row in load_dataset(name, *config, split="train", streaming=True):
+            yield from (line for line in row["text"].splitlines() if line.strip())
     except Exception as error:  # the library has no common kind
-        raise InputError(f"{path}: the dataset can't be read ({str(error).splitlines()[0]}).") from None
-    for row in rows:
-        yield from (line for line in row["text"].splitlines() if line.strip())
+        raise InputError(f"{path}: the dataset can't be read ({type(error).__name__}: {error}).") from None
 
 
-def used_pieces(task: Task, dataset: Any) -> NDArray[np.int64]:
+def used_pieces(dataset: Any) -> NDArray[np.int64]:
     """The pieces of the vocabulary that the examples have, in order."""
     table = dataset.data.table
-    found = [table.column("source").combine_chunks().flatten().unique()]
-    for chunk in table.column("targets").chunks:
-        found.append(chunk.flatten().flatten().unique())
+    found = [chunk.flatten().unique() for chunk in table.column("source").chunks]
+    found += [chunk.flatten().flatten().unique() for chunk in table.column("targets").chunks]
     return np.unique(np.concatenate([column.to_numpy(zero_copy_only=False) for column in found])).astype(np.int64)
 
 
-def deal(sizes: NDArray[Any], seed: int, epoch: int, micro_tokens: int, batch_tokens: int) -> list[Update]:
-    """An epoch's updates: all examples in random order, batched with others of similar size.
+def generator(*numbers: int) -> np.random.Generator:
+    """Random numbers that belong to a purpose, a seed and what they are drawn for."""
+    return np.random.default_rng(numbers)
+
+
+def deal(
+    sizes: NDArray[Any], shapes: NDArray[Any], seed: int, epoch: int, micro_tokens: int, batch_tokens: int
+) -> list[Update]:
+    """An epoch's updates: all examples in random order, batched with others of similar shape.
 
     Depends on the arguments only: not on who asks, nor on how many processes share the batches of an update.
     """
-    random = np.random.default_rng([seed, epoch])
+    random = generator(ORDER, seed, epoch)
     order = random.permutation(len(sizes))
     pool = max(1, POOL * micro_tokens // max(1, int(sizes.mean())))
     batches = [
         [int(order[start + k]) for k in batch]
         for start in range(0, len(order), pool)
-        for batch in pack(sizes[order[start : start + pool]].tolist(), micro_tokens)
+        for batch in pack_shapes(shapes[order[start : start + pool]], micro_tokens)
     ]
     return group([batches[k] for k in random.permutation(len(batches))], sizes, batch_tokens)
+
+
+def pack_shapes(shapes: NDArray[Any], budget: int) -> Iterator[list[int]]:
+    """Batches of similar examples: sources by rows by tokens, padding included, no more than the budget."""
+    batch: list[int] = []
+    most = np.zeros(len(SHAPE), int)
+    for k in np.lexsort((shapes[:, 2], shapes[:, 1], shapes[:, 0])):
+        rows, longest, length = np.maximum(most, shapes[k])
+        if batch and (len(batch) + 1) * (length + rows * longest) > budget:
+            yield batch
+            batch, most = [], np.zeros(len(SHAPE), int)
+        batch.append(int(k))
+        most = np.maximum(most, shapes[k])
+    if batch:
+        yield batch
 
 
 def group(batches: Iterable[list[int]], sizes: Sequence[int] | NDArray[Any], batch_tokens: int) -> list[Update]:

@@ -28,15 +28,16 @@ class RobertaTask(Task):
     def encode(self, source: str, targets: Sequence[str]) -> Example | None:
         limit = min(position_limit(self.model.config), self.recipe.data.max_source + self.recipe.data.max_target)
         rows, sides = [], []
-        for target in targets[: 1 + self.recipe.objective.negatives]:
+        for target in targets:
             pair = self.tokenizer(source, target)
             places = [k for k, side in enumerate(pair.sequence_ids()) if side == TARGET]
-            if len(pair["input_ids"]) <= limit and places:
+            if len(pair["input_ids"]) <= limit and places and pair["input_ids"] not in rows:
                 rows.append(pair["input_ids"])
                 sides.append(places)
             elif not rows:
                 return None
-        return {"source": [], "targets": rows, "places": sides}
+        most = 1 + self.recipe.objective.negatives
+        return {"source": [], "targets": rows[:most], "places": sides[:most]}
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
         rows: list[Tokens] = []

@@ -20,7 +20,9 @@ from accelerate import Accelerator
 from safetensors.torch import load_file, save_file
 from transformers.optimization import Adafactor
 
-from btr.training.data import Update, deal
+from btr.errors import InputError
+from btr.models.load import identity
+from btr.training.data import DROPOUT, MASKS, SHAPE, Update, deal, generator
 from btr.training.recipe import Optimizer, Recipe
 from btr.training.tasks import Task
 
@@ -37,6 +39,7 @@ class Progress:
     best: float | None = None
     since_best: int = 0  # epochs
     validated: int = 0  # the step after which it was measured last
+    origin: str = ""  # of the examples and the first weights
 
 
 @dataclass
@@ -51,17 +54,24 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.recipe: Recipe = self.task.recipe
-        self.sizes = np.asarray(self.dataset.with_format("numpy")["size"][:])
+        table = self.dataset.with_format("numpy")
+        self.sizes = np.asarray(table["size"][:])
+        self.shapes = np.stack([np.asarray(table[name][:]) for name in SHAPE], 1)
         self.trained = {name: weight for name, weight in self.task.model.named_parameters() if weight.requires_grad}
         self.optimizer = make_optimizer(self.recipe.optimizer, list(self.trained.values()))
+        examples = Path(self.dataset.cache_files[0]["filename"]).stem
+        self.progress.origin = f"{examples}#{identity(self.task.model, self.task.tokenizer)}"
         self.updates = self.plan(0)
         # Epochs differ by an update or two, as their batches do; this is what schedules and bars are made for.
         self.steps = self.recipe.steps or len(self.updates) * int(self.recipe.epochs or 0)
+        settings = self.recipe.optimizer
+        warmup = settings.warmup_steps or round(settings.warmup_epochs * len(self.updates))
+        self.warmup = max(1, warmup) if settings.warmup_steps or settings.warmup_epochs else 0
 
     def plan(self, epoch: int) -> list[Update]:
         """The updates of an epoch."""
         recipe = self.recipe
-        return deal(self.sizes, recipe.seed, epoch, recipe.micro_tokens, recipe.batch_tokens)
+        return deal(self.sizes, self.shapes, recipe.seed, epoch, recipe.micro_tokens, recipe.batch_tokens)
 
     @property
     def complete(self) -> bool:
@@ -86,7 +96,8 @@ class Trainer:
         """One step of the optimizer; gives what the log says of it."""
         started = time.perf_counter()
         progress, accelerator = self.progress, self.accelerator
-        rate = self.recipe.optimizer.learning_rate * schedule(self.recipe.optimizer, progress, self.steps, self.updates)
+        settings = self.recipe.optimizer
+        rate = settings.learning_rate * schedule(settings.schedule, progress.step, self.warmup, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         drawn = [
@@ -101,7 +112,7 @@ class Trainer:
         counts = self.sum_up(counts)
         sums = dict.fromkeys(counts, 0.0)
         for number, batch in drawn:
-            torch.manual_seed(int(np.random.default_rng([self.recipe.seed, progress.step, number]).integers(2**62)))
+            torch.manual_seed(int(generator(DROPOUT, self.recipe.seed, progress.step, number).integers(2**62)))
             with accelerator.autocast():
                 losses = self.task.losses(batch)
             weighted = [self.weight(name) * loss / max(1.0, counts[name]) for name, loss in losses.items()]
@@ -131,8 +142,7 @@ class Trainer:
     def draw(self, batch: list[int]) -> Any:
         """A batch whose masks depend on the seed, the epoch and the examples only."""
         examples = [self.dataset[k] for k in batch]
-        seeds = ([self.recipe.seed, self.progress.epoch, k] for k in batch)
-        return self.task.draw(examples, [np.random.default_rng(seed) for seed in seeds])
+        return self.task.draw(examples, [generator(MASKS, self.recipe.seed, self.progress.epoch, k) for k in batch])
 
     def loss_names(self) -> list[str]:
         return ["likelihood", "listwise"] if self.recipe.objective.listwise else ["likelihood"]
@@ -155,6 +165,10 @@ class Trainer:
             if self.accelerator.num_processes > 1:
                 weight.grad = self.accelerator.reduce(weight.grad, "sum")
         norm = torch.nn.utils.clip_grad_norm_(self.trained.values(), self.recipe.optimizer.clip or math.inf)
+        if not torch.isfinite(norm):  # the weights, and the last checkpoint, are still good
+            raise InputError(
+                f"update {self.progress.step + 1}: the gradient is not finite; lower the learning rate, or clip."
+            )
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return float(norm)
@@ -179,12 +193,16 @@ class Trainer:
         """Go on from the last checkpoint, if there is one."""
         for place in (self.run / "checkpoint", self.run / "checkpoint.old"):
             if (place / "progress.json").is_file():
+                progress = Progress(**json.loads((place / "progress.json").read_text()))
+                if progress.origin != self.progress.origin:
+                    raise InputError(f"{self.run}: the data or the first weights are not those that it began with.")
                 kept = load_file(place / "weights", device=str(self.accelerator.device))
                 with torch.no_grad():
                     for name, weight in self.trained.items():
                         weight.copy_(kept[name])
-                self.optimizer.load_state_dict(torch.load(place / "optimizer", weights_only=True))
-                self.progress = Progress(**json.loads((place / "progress.json").read_text()))
+                state = torch.load(place / "optimizer", weights_only=True, map_location="cpu")
+                self.optimizer.load_state_dict(state)
+                self.progress = progress
                 return True
         return False
 
@@ -203,14 +221,12 @@ def make_optimizer(settings: Optimizer, weights: list[Any]) -> torch.optim.Optim
     return torch.optim.AdamW(weights, lr=settings.learning_rate, weight_decay=settings.weight_decay)
 
 
-def schedule(settings: Optimizer, progress: Progress, steps: int, updates: list[Update]) -> float:
-    """The learning rate's factor at an update: warm-up, then constant, falling to 0, or by the inverse square root."""
-    warmup = settings.warmup_steps or round(settings.warmup_epochs * len(updates))
-    now = progress.step + 1
-    if now <= warmup:
-        return now / warmup
-    if settings.schedule == "linear":
-        return max(0.0, (steps - progress.step) / max(1, steps - warmup))
-    if settings.schedule == "inverse-sqrt":
-        return math.sqrt(warmup / now)
+def schedule(name: str, step: int, warmup: int, steps: int) -> float:
+    """The learning rate's factor after so many updates: warm-up, then constant, falling to 0, or by 1/√."""
+    if step < warmup:
+        return (step + 1) / warmup
+    if name == "linear":
+        return max(0.0, (steps - step) / max(1, steps - warmup))
+    if name == "inverse-sqrt":
+        return math.sqrt(warmup / (step + 1))
     return 1.0

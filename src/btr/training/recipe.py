@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from btr.corpus.files import PathLike
 from btr.errors import InputError
 
-KINDS = "seq2seq", "btr", "r2l", "roberta", "bert"
 SHOWN = 3  # problems of a recipe that are told at once
 
 
@@ -95,7 +94,7 @@ class Recipe(Part):
     objective: Objective = Objective()
     optimizer: Optimizer = Optimizer()
     validation: Validation = Validation()
-    seed: int = 0
+    seed: int = Field(0, ge=0)
     epochs: int | None = Field(None, gt=0)
     steps: int | None = Field(None, gt=0)
     batch_tokens: int = Field(1 << 20, gt=0)  # of an update, both sides
@@ -125,6 +124,16 @@ class Recipe(Part):
             raise ValueError("data.candidates needs a file for each file of data.pairs")
         if objective.listwise and not objective.negatives:
             raise ValueError("listwise compares gold with negatives; set objective.negatives")
+        if objective.listwise and objective.focus:
+            raise ValueError("listwise masks all differing tokens, so that focus has nothing to choose")
+        if self.kind != "btr" and (objective.listwise or objective.focus or objective.unlikelihood != "all"):
+            raise ValueError("listwise, focus and unlikelihood: differing are for btr")
+        if self.kind in ("roberta", "bert") and (self.freeze_embeddings or self.vocabulary == "used"):
+            raise ValueError("freeze_embeddings and vocabulary: used are for T5 models")
+        if self.freeze_embeddings and self.optimizer.weight_decay:
+            raise ValueError("frozen embeddings would decay; leave out weight_decay")
+        if self.task == "pre-train" and data.synthetic is not None:
+            raise ValueError("pre-training takes no synthetic pairs")
         if self.patience and not self.validation.gold:
             raise ValueError("patience needs validation.gold")
         if self.validation.gold and self.kind != "seq2seq" and not self.validation.candidates:

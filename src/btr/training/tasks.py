@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from btr.errors import InputError
 from btr.models.grid import Grid, make_grid, states
 from btr.models.load import start_token
 from btr.rerankers.btr import mask_token
@@ -57,9 +58,9 @@ class Task(ABC):
         """Tokens of an example, both sides."""
         return len(example["source"]) + sum(map(len, example["targets"]))
 
-    def used(self, examples: Sequence[Example]) -> set[int]:
-        """The pieces of the vocabulary that examples have."""
-        return {token for example in examples for own in (example["source"], *example["targets"]) for token in own}
+    def shape(self, example: Example) -> tuple[int, int, int]:
+        """What an example takes in a batch: its rows, the longest of them, and its source."""
+        return len(example["targets"]), max(map(len, example["targets"])), len(example["source"])
 
     @property
     def device(self) -> torch.device:
@@ -75,8 +76,11 @@ class T5Task(Task):
         self.start = start_token(model.config)
         self.padding = int(model.config.pad_token_id)
         self.end = int(model.config.eos_token_id)
-        sentinels = [tokenizer.get_vocab().get(f"<extra_id_{k}>") for k in range(1, 100)]
-        self.sentinels = [token for token in sentinels if token is not None]
+        known = tokenizer.get_vocab()
+        names = (f"{space}<extra_id_{k}>" for k in range(1, 100) for space in ("", "▁"))  # mT5 has the space
+        self.sentinels = [known[name] for name in names if name in known]
+        if recipe.task == "pre-train" and not self.sentinels:
+            raise InputError(f"{recipe.model}: its tokenizer has no <extra_id_1>, which names a span.")
 
     def encode(self, source: str, targets: Sequence[str]) -> Example | None:
         data = self.recipe.data
@@ -84,7 +88,7 @@ class T5Task(Task):
         rows = [self.tokenizer(target)["input_ids"] for target in targets]
         if len(ids) > data.max_source or len(rows[0]) > data.max_target:
             return None
-        kept = [row for row in rows[1:] if len(row) <= data.max_target]
+        kept = [row for k, row in enumerate(rows) if k and len(row) <= data.max_target and row not in rows[:k]]
         return {"source": ids, "targets": [rows[0], *kept[: min(self.recipe.objective.negatives, len(ids) - 1)]]}
 
     def read(self, example: Example, generator: np.random.Generator) -> tuple[Tokens, list[Tokens]]:
@@ -160,7 +164,7 @@ class BTRTask(T5Task):
         }
         counts = {"likelihood": sum(sign is not None for sign in negative)}
         if self.recipe.objective.listwise:
-            counts["listwise"] = len(examples)
+            counts["listwise"] = sum(len(own) > 1 for own in rows)
         return Batch(
             grid,
             torch.tensor(wanted, device=place),
@@ -172,8 +176,8 @@ class BTRTask(T5Task):
     def places(self, targets: Sequence[Tokens], generator: np.random.Generator) -> list[list[int]]:
         """Which tokens of gold and of each negative are masked."""
         objective = self.recipe.objective
-        if objective.listwise:  # all that tell the candidates apart
-            return [near or [len(target) - 1] for target, near in zip(targets, self.near(targets))]
+        if objective.listwise and len(targets) > 1:  # all that tell the candidates apart
+            return self.near(targets)
         if not objective.focus:
             return [draw_places(len(target), objective.mask, generator) for target in targets]
         return [
@@ -189,13 +193,16 @@ class BTRTask(T5Task):
 
     def hide(self, target: Tokens, places: Sequence[int], generator: np.random.Generator) -> Tokens:
         if self.recipe.objective.listwise:  # as in scoring
-            return [self.mask if place in set(places) else token for place, token in enumerate(target)]
+            hidden = set(places)
+            return [self.mask if place in hidden else token for place, token in enumerate(target)]
         return mask(target, places, generator, self.mask, self.others)
 
     def pushed_down(self, targets: Sequence[Tokens], k: int, places: Sequence[int]) -> list[bool | None]:
         """For each masked token: whether it should be unlikely; None if it should be neither."""
         if k == 0:
             return [False] * len(places)
+        if not self.recipe.objective.negative_weight:
+            return [None] * len(places)
         if self.recipe.objective.unlikelihood == "all":
             return [True] * len(places)
         own = set(differing(targets[k], targets[0]))

@@ -8,13 +8,14 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.utils import broadcast_object_list
+from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
 
 from btr import __version__
 from btr.corpus.files import PathLike
@@ -51,17 +52,18 @@ def train(
     run = Path(output)
     settings = read_recipe(recipe, changes)
     accelerator = start_run(settings, run)
+    validator = Validator(settings) if settings.validation.gold and accelerator.is_main_process else None
     with accelerator.main_process_first():
         model, tokenizer = load_start(settings.kind, expand(settings.model), settings.dropout, settings.seed)
         task = TASKS[settings.kind](settings, model, tokenizer)
         dataset = prepare(task, run / "data")
     model.to(accelerator.device).train()
     choose_weights(task, dataset, accelerator.device)
-    validator = Validator(settings) if settings.validation.gold and accelerator.is_main_process else None
     trainer = Trainer(task, dataset, run, accelerator)
     trainer.load()
-    best = read_best(run)
+    accelerator.wait_for_everyone()
     with stopping() as stop, Watch(run, trainer.progress, trainer.steps, accelerator) as watch:
+        best = read_best(run) if accelerator.is_main_process else None
         best = follow(trainer, validator, watch, stop, tokenizer, max_steps) or best
     if accelerator.is_main_process:
         trainer.save()
@@ -88,8 +90,13 @@ def start_run(recipe: Recipe, run: Path) -> Accelerator:
     gpu = torch.cuda.is_available()
     fits = gpu and torch.cuda.is_bf16_supported()
     half = recipe.precision == "bfloat16" or (recipe.precision == "auto" and fits)
+    patient = InitProcessGroupKwargs(timeout=timedelta(days=30))  # while one process reads data or validates
     accelerator = Accelerator(
-        cpu=not gpu, mixed_precision="bf16" if half else "no", log_with="tensorboard", project_dir=run
+        cpu=not gpu,
+        mixed_precision="bf16" if half else "no",
+        log_with="tensorboard",
+        project_dir=run,
+        kwargs_handlers=[patient],
     )
     if accelerator.is_main_process:
         try:
@@ -112,8 +119,7 @@ def choose_weights(task: Task, dataset: Any, device: torch.device) -> None:
     recipe, model = task.recipe, task.model
     if recipe.freeze_embeddings:
         for part in (model.get_input_embeddings(), model.get_output_embeddings()):
-            if part is not None and recipe.kind != "bert":
-                part.requires_grad_(False)
+            part.requires_grad_(False)
         if recipe.kind == "btr":  # the mask was never an input of the decoder: its embedding must be learnt
             table = model.get_input_embeddings().weight.requires_grad_(True)
             only = torch.zeros(len(table), 1, device=device)
@@ -121,7 +127,7 @@ def choose_weights(task: Task, dataset: Any, device: torch.device) -> None:
             table.register_hook(lambda gradient: gradient * only)
     if recipe.vocabulary == "used" and isinstance(task, T5Task):
         more = [task.end, *task.sentinels] if recipe.task == "pre-train" else [task.end]
-        pieces = np.union1d(used_pieces(task, dataset), np.array(more))
+        pieces = np.union1d(used_pieces(dataset), np.array(more))
         task.pieces = torch.from_numpy(pieces).to(device)
 
 
@@ -185,6 +191,8 @@ def save_model(run: Path, model: Any, tokenizer: Any, recipe: Recipe) -> None:
     """The model as `transformers` saves it, with the recipe it came from; the one before goes when this is complete."""
     temporary, place, old = run / "model.part", run / "model", run / "model.old"
     shutil.rmtree(temporary, ignore_errors=True)
+    if hasattr(model.config, "scale_decoder_outputs"):  # transformers 5 calls every T5 tied; other tools believe it
+        model.config.tie_word_embeddings = model.config.scale_decoder_outputs
     model.save_pretrained(temporary)
     tokenizer.save_pretrained(temporary)
     write_recipe(recipe, temporary / "recipe.yaml")
@@ -226,19 +234,25 @@ def write_facts(run: Path, trainer: Trainer) -> None:
 def git_revision() -> str | None:
     """The revision of the code that runs, if it is a checkout."""
     here = Path(__file__).parent
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True)
+    try:
+        done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True)
+    except OSError:  # there is no git
+        return None
     return done.stdout.strip() or None
 
 
 @contextmanager
 def stopping() -> Iterator[dict[str, bool]]:
-    """Ctrl-C and SIGTERM ask the run to stop after the present update; a second one does not wait."""
+    """Ctrl-C and SIGTERM ask the run to stop after the present update; a later one does not wait."""
     stop = {"asked": False}
+    first = 0.0
 
     def ask(number: int, frame: Any) -> None:
-        if stop["asked"]:
+        nonlocal first
+        if stop["asked"] and time.monotonic() - first > 2:  # a launcher passes the terminal's own signal on again
             raise KeyboardInterrupt
-        stop["asked"] = True
+        if not stop["asked"]:
+            stop["asked"], first = True, time.monotonic()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

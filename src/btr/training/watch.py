@@ -11,6 +11,8 @@ from accelerate import Accelerator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from btr.corpus.files import write_lines
+
 SCALARS = "loss", "likelihood", "listwise", "gradient_norm", "learning_rate", "tokens_per_second"
 
 
@@ -64,5 +66,5 @@ def drop_later(path: Path, step: int, validated: int) -> None:
                 continue
             last = validated if "validation" in record else step
             if record["step"] <= last:
-                kept.append(line + "\n")
-        path.write_text("".join(kept), encoding="utf-8")
+                kept.append(line)
+        write_lines(path, kept)

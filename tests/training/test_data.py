@@ -1,0 +1,98 @@
+"""Batches, updates and schedules: the same for all who ask, and within their budgets."""
+
+import numpy as np
+import pytest
+import tiny
+
+from btr.errors import InputError
+from btr.models.start import load_start
+from btr.training.data import deal, group, pack_shapes, read_groups, read_paragraphs
+from btr.training.loop import schedule
+from btr.training.recipe import Data, Recipe
+from btr.training.tasks import BTRTask
+
+
+def many(count=500, seed=0):
+    random = np.random.default_rng(seed)
+    shapes = np.stack([random.integers(1, 22, count), random.integers(2, 60, count), random.integers(2, 60, count)], 1)
+    return shapes[:, 2] + shapes[:, 0] * shapes[:, 1], shapes
+
+
+def test_batches_stay_within_the_budget_padding_included():
+    _, shapes = many()
+    batches = list(pack_shapes(shapes, 4000))
+    assert sorted(k for batch in batches for k in batch) == list(range(500))
+    for batch in batches:
+        rows, longest, length = shapes[batch].max(0)
+        assert len(batch) == 1 or len(batch) * (length + rows * longest) <= 4000
+
+
+def test_an_epoch_has_every_example_once_and_another_order_each_time():
+    sizes, shapes = many()
+    first, again, second = (deal(sizes, shapes, 7, epoch, 4000, 20_000) for epoch in (0, 0, 1))
+    assert first == again != second
+    for updates in (first, second):
+        assert sorted(k for update in updates for batch in update for k in batch) == list(range(500))
+    tokens = [sum(int(sizes[k]) for batch in update for k in batch) for update in first[:-1]]
+    assert np.mean(tokens) == pytest.approx(20_000, rel=0.15)
+
+
+def test_updates_by_hand():
+    """Batches of 60, 60, 60 and 100 tokens; an update of 100 takes what comes nearest."""
+    assert group([[0], [1], [2], [3]], [60, 60, 60, 100], 100) == [[[0], [1]], [[2]], [[3]]]
+    assert group([[0], [1]], [500, 500], 100) == [[[0]], [[1]]]
+
+
+@pytest.mark.parametrize(
+    ("name", "warmup", "expected"),
+    [
+        ("constant", 0, [1, 1, 1, 1, 1]),
+        ("constant", 2, [0.5, 1, 1, 1, 1]),
+        ("linear", 0, [1, 0.8, 0.6, 0.4, 0.2]),
+        ("linear", 1, [1, 1, 0.75, 0.5, 0.25]),
+        ("inverse-sqrt", 2, [0.5, 1, (2 / 3) ** 0.5, 0.5**0.5, 0.4**0.5]),
+    ],
+)
+def test_schedules(name, warmup, expected):
+    assert [schedule(name, step, warmup, 5) for step in range(5)] == pytest.approx(expected)
+
+
+def test_negatives_are_the_candidates_that_are_not_gold(tmp_path):
+    (tmp_path / "p.tsv").write_text("a b\ta c\n")
+    (tmp_path / "c.jsonl").write_text('{"source": "a b", "candidates": ["a d", "a c", "a d", "", "a e"]}\n')
+    data = Data(pairs=[str(tmp_path / "p.tsv")], candidates=[str(tmp_path / "c.jsonl")])
+    assert list(read_groups(data, True)) == [("a b", ["a c", "a d", "a e"])]
+    assert list(read_groups(data, False)) == [("a b", ["a c"])]
+
+
+def test_a_negative_that_reads_as_gold_is_none(tmp_path):
+    model, tokenizer = load_start("btr", tiny.save_t5(tmp_path), None, 0)
+    data = {"pairs": ["p.tsv"], "candidates": ["c.jsonl"]}
+    recipe = Recipe(kind="btr", model="m", epochs=1, data=data, objective={"negatives": 5})
+    example = BTRTask(recipe, model, tokenizer).encode("the cat sat .", ["a cat", "a  cat", "a dog", "a  dog", "a mat"])
+    assert example["targets"] == [tokenizer(text)["input_ids"] for text in ("a cat", "a dog", "a mat")]
+
+
+def test_sentinels_of_mt5_are_found_or_refused(tmp_path):
+    model, tokenizer = load_start("btr", tiny.save_t5(tmp_path, "mt5"), None, 0)
+    recipe = Recipe(kind="btr", task="pre-train", model="m", epochs=1, data={"text": ["t.txt"]})
+    with pytest.raises(InputError, match="its tokenizer has no <extra_id_1>"):
+        BTRTask(recipe, model, tokenizer)
+    tokenizer.add_tokens(["▁<extra_id_1>", "▁<extra_id_2>"])
+    names = ["▁<extra_id_1>", "▁<extra_id_2>"]
+    assert BTRTask(recipe, model, tokenizer).sentinels == tokenizer.convert_tokens_to_ids(names)
+
+
+def test_a_dataset_that_cannot_be_had(monkeypatch):
+    import datasets
+
+    def refuse(*arguments, **options):
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
+    with pytest.raises(InputError, match="the dataset can't be read"):
+        list(read_paragraphs("datasets:allenai/c4/realnewslike"))
+    asked = []
+    monkeypatch.setattr(datasets, "load_dataset", lambda *a, **o: asked.append((a, o)) or [{"text": "one\n\ntwo"}])
+    assert list(read_paragraphs("datasets:allenai/c4/realnewslike")) == ["one", "two"]
+    assert asked == [(("allenai/c4", "realnewslike"), {"split": "train", "streaming": True})]
