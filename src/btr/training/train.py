@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
 
 from btr import __version__
@@ -90,6 +91,7 @@ def start_run(recipe: Recipe, run: Path) -> Accelerator:
     gpu = torch.cuda.is_available()
     fits = gpu and torch.cuda.is_bf16_supported()
     half = recipe.precision == "bfloat16" or (recipe.precision == "auto" and fits)
+    AcceleratorState._reset_state()  # of an earlier run in this process, which may have had another precision
     patient = InitProcessGroupKwargs(timeout=timedelta(days=30))  # while one process reads data or validates
     accelerator = Accelerator(
         cpu=not gpu,
