@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 
 def data_folder() -> Path:
@@ -43,3 +44,10 @@ class Report:
         """Print what programs read."""
         if self.json:
             print(json.dumps(self.ratios))
+
+
+def t5_shape(layers: int, small: bool = False) -> dict[str, Any]:
+    """The shape of a T5 v1.1, base or small, with so many layers."""
+    width = {"d_model": 512, "d_ff": 1024, "num_heads": 6} if small else {"d_model": 768, "d_ff": 2048, "num_heads": 12}
+    rest = {"vocab_size": 32128, "d_kv": 64, "feed_forward_proj": "gated-gelu", "decoder_start_token_id": 0}
+    return {**width, **rest, "num_layers": layers}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from common import Report
+from common import Report, t5_shape
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
@@ -34,17 +34,7 @@ Batches = Callable[[Sequence[int]], Iterable[Sequence[int]]]
 def save_model(folder: str, layers: int) -> None:
     """A T5 v1.1 whose words are w3, w4 …; weights are large enough that its outputs differ."""
     torch.manual_seed(0)
-    shape: dict[str, Any] = dict(  # noqa: C408
-        vocab_size=VOCABULARY,
-        d_model=768,
-        d_kv=64,
-        d_ff=2048,
-        num_layers=layers,
-        num_heads=12,
-        feed_forward_proj="gated-gelu",
-        decoder_start_token_id=0,
-    )
-    model: Any = T5ForConditionalGeneration(T5Config(**shape))
+    model: Any = T5ForConditionalGeneration(T5Config(**t5_shape(layers)))
     model.config.tie_word_embeddings = model.config.scale_decoder_outputs = False
     model.lm_head.weight = torch.nn.Parameter(torch.randn(VOCABULARY, 768) * 0.2)
     model.save_pretrained(folder)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from common import Report
+from common import Report, t5_shape
 from transformers import T5Config, T5ForConditionalGeneration
 
 from btr.corpus.candidates import Candidates
@@ -37,17 +37,7 @@ class Numbers:
 
 def make_model(layers: int) -> Any:
     torch.manual_seed(0)
-    shape: dict[str, Any] = dict(  # noqa: C408
-        vocab_size=VOCABULARY,
-        d_model=768,
-        d_kv=64,
-        d_ff=2048,
-        num_layers=layers,
-        num_heads=12,
-        feed_forward_proj="gated-gelu",
-        decoder_start_token_id=0,
-    )
-    model: Any = T5ForConditionalGeneration(T5Config(**shape))
+    model: Any = T5ForConditionalGeneration(T5Config(**t5_shape(layers)))
     return make_bidirectional(model.eval())
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import Report
+from common import Report, t5_shape
 from transformers import T5Config, T5ForConditionalGeneration
 
 from btr.models.bidirectional import make_bidirectional
@@ -42,18 +42,9 @@ class Numbers:
 
 def make_task(layers: int) -> BTRTask:
     torch.manual_seed(0)
-    shape: dict[str, Any] = dict(  # noqa: C408
-        vocab_size=VOCABULARY,
-        d_model=512,
-        d_kv=64,
-        d_ff=1024,
-        num_layers=layers,
-        num_heads=6,
-        dropout_rate=0.0,
-        feed_forward_proj="gated-gelu",
-        decoder_start_token_id=0,
+    model: Any = make_bidirectional(
+        T5ForConditionalGeneration(T5Config(**t5_shape(layers, small=True), dropout_rate=0.0))
     )
-    model: Any = make_bidirectional(T5ForConditionalGeneration(T5Config(**shape)))
     content = {
         "kind": "btr",
         "model": "random",
