@@ -126,10 +126,13 @@ def print_generated(result: Mapping[str, Any], console: Console) -> None:
 
 def print_trained(result: Mapping[str, Any], console: Console) -> None:
     """How far a run is, and how good its best model."""
-    state = "complete" if result["complete"] else "not complete: the same command goes on"
+    state = "complete" if result["complete"] else "not complete: without --max-steps the command goes on"
+    if not result["new_steps"]:
+        state += "; nothing was left to do"
     console.print(
         f"{result['steps']:,} updates, {result['tokens']:,} tokens, {result['tokens_per_second']:,.0f} a second; "
-        f"{state}."
+        f"{state}.",
+        soft_wrap=True,
     )
     if best := result["best"]:
         names = [name for name in best if name not in ("value", "grid", "signature")]

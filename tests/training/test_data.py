@@ -96,3 +96,19 @@ def test_a_dataset_that_cannot_be_had(monkeypatch):
     monkeypatch.setattr(datasets, "load_dataset", lambda *a, **o: asked.append((a, o)) or [{"text": "one\n\ntwo"}])
     assert list(read_paragraphs("datasets:allenai/c4/realnewslike")) == ["one", "two"]
     assert asked == [(("allenai/c4", "realnewslike"), {"split": "train", "streaming": True})]
+
+
+def test_synthetic_pairs(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text(
+        "The cats are on the mat. She goes to the school every day.\nno capital here.\nIt is an old house.\n"
+    )
+    data = Data(synthetic={"text": [str(text)], "sentences": 3})
+    pairs = list(read_groups(data, False))
+    assert [own for _, (own,) in pairs] == [
+        "The cats are on the mat .",
+        "She goes to the school every day .",
+        "It is an old house .",
+    ]
+    with pytest.raises(InputError, match=r"the text has 3 sentences to make errors in .* but the recipe asks for 9"):
+        list(read_groups(Data(synthetic={"text": [str(text)], "sentences": 9}), False))

@@ -351,7 +351,7 @@ def test_the_command(tmp_path, place):
     run = [*command, recipe, "--output", tmp_path / "run", "--set", "seed=7", "--max-steps", "2"]
     done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True)
     assert "2 updates" in done.stdout
-    assert "not complete: the same command goes on" in done.stdout
+    assert "not complete: without --max-steps the command goes on" in done.stdout
     assert yaml.safe_load((tmp_path / "run" / "recipe.yaml").read_text())["seed"] == 7
     for arguments, message in [
         ([], "name a recipe, and the run's folder with --output; or a run with --plot."),

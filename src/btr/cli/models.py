@@ -21,7 +21,7 @@ def train(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="In place of what the recipe says; repeatable."),
     ] = None,
-    max_steps: Annotated[int | None, typer.Option(min=1, help="Stop after so many updates; go on later.")] = None,
+    max_steps: Annotated[int | None, typer.Option(min=1, help="Stop at this update of the run; go on later.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="RUN", help="Draw a run's curves instead.")] = None,
     as_json: Json = False,
 ) -> None:

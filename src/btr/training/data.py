@@ -16,7 +16,7 @@ from btr.corpus.files import file_hash, read_lines
 from btr.corpus.pairs import read_pairs
 from btr.errors import InputError
 from btr.progress import track
-from btr.training.recipe import Data, expand
+from btr.training.recipe import Data, Synthetic, expand
 from btr.training.tasks import Example, Task
 
 POOL = 50  # batches whose examples are sorted by length among themselves
@@ -85,11 +85,23 @@ def read_groups(data: Data, negatives: bool) -> Iterator[tuple[str, list[str]]]:
                 raise InputError(f"{name}, line {line}: is not of the same source as {path}; are both in order?")
             yield source, [gold, *(text for text in dict.fromkeys(row.candidates) if text.strip() and text != gold)]
     if data.synthetic is not None:
-        from btr.training.synthetic import Corrupter, sentences
+        yield from make_pairs(data.synthetic)
 
-        lines = (line for path in data.synthetic.text for line in read_lines(expand(path)))
-        made = Corrupter(seed=data.synthetic.seed).corrupt(sentences(lines))
-        yield from ((source, [target]) for source, target in islice(made, data.synthetic.sentences))
+
+def make_pairs(settings: Synthetic) -> Iterator[tuple[str, list[str]]]:
+    """Stream synthetic pairs, as many as a recipe asks for."""
+    from btr.training.synthetic import Corrupter, sentences
+
+    lines = (line for path in settings.text for line in read_lines(expand(path)))
+    made = 0
+    for source, target in islice(Corrupter(settings.seed).corrupt(sentences(lines)), settings.sentences):
+        made += 1
+        yield source, [target]
+    if made < settings.sentences:
+        raise InputError(
+            f"{settings.text[-1]}: the text has {made:,} sentences to make errors in (from a capital to an end mark, "
+            f"3 to 60 words), but the recipe asks for {settings.sentences:,}."
+        )
 
 
 def read_chunks(task: Task, data: Data) -> Iterator[Example]:

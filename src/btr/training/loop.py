@@ -71,7 +71,8 @@ class Trainer:
     def plan(self, epoch: int) -> list[Update]:
         """The updates of an epoch."""
         recipe = self.recipe
-        return deal(self.sizes, self.shapes, recipe.seed, epoch, recipe.micro_tokens, recipe.batch_tokens)
+        micro = min(recipe.micro_tokens, recipe.batch_tokens)
+        return deal(self.sizes, self.shapes, recipe.seed, epoch, micro, recipe.batch_tokens)
 
     @property
     def complete(self) -> bool:

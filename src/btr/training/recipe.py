@@ -170,7 +170,8 @@ def read_recipe(path: PathLike, changes: dict[str, Any] | None = None) -> Recipe
     except ValidationError as error:
         problems = [describe(problem) for problem in error.errors()]
         more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        raise InputError(f"{path}: {'; '.join(problems[:SHOWN])}{more}.") from None
+        told = "; ".join(problems[:SHOWN]) + more
+        raise InputError(f"{path}: {told}{'' if told.endswith('?') else '.'}") from None
 
 
 def describe(problem: Any) -> str:
@@ -186,6 +187,8 @@ def describe(problem: Any) -> str:
         known = f"did you mean {near[0]}?" if near else f"known are {', '.join(part.model_fields)}"
         return f"{where} is no key of a recipe; {known}"
     message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "list_type":
+        message = "must be a list, e.g. [FILE]"
     message = message[:1].lower() + message[1:]
     return f"{where}: {message}" if where else message
 

@@ -21,7 +21,6 @@ from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
 from btr import __version__
 from btr.corpus.files import PathLike
 from btr.errors import InputError, Interrupted
-from btr.models.load import identity
 from btr.models.start import load_start
 from btr.rerankers.btr import mask_token
 from btr.training.card import write_card
@@ -63,12 +62,16 @@ def train(
     trainer = Trainer(task, dataset, run, accelerator)
     trainer.load()
     accelerator.wait_for_everyone()
+    before = trainer.progress.step
     with stopping() as stop, Watch(run, trainer.progress, trainer.steps, accelerator) as watch:
         best = read_best(run) if accelerator.is_main_process else None
-        best = follow(trainer, validator, watch, stop, tokenizer, max_steps) or best
+        try:
+            best = follow(trainer, validator, watch, stop, tokenizer, max_steps) or best
+        finally:
+            if accelerator.is_main_process:
+                write_facts(run, trainer)
     if accelerator.is_main_process:
         trainer.save()
-        write_facts(run, trainer)
         if (run / "model").exists():
             write_card(run / "model", settings, run)
     accelerator.wait_for_everyone()
@@ -77,6 +80,7 @@ def train(
     return {
         "run": str(run),
         "steps": progress.step,
+        "new_steps": progress.step - before,
         "epochs": progress.epoch,
         "tokens": progress.tokens,
         "tokens_per_second": round(progress.tokens / max(1e-9, progress.seconds), 1),
@@ -106,7 +110,8 @@ def start_run(recipe: Recipe, run: Path) -> Accelerator:
         except OSError as error:
             raise InputError(f"{run}: can't be a run's folder ({error.strerror}).") from None
         if (run / "recipe.yaml").exists():
-            if read_recipe(run / "recipe.yaml") != recipe:
+            begun = any((run / name).exists() for name in ("checkpoint", "checkpoint.old", "model"))
+            if begun and read_recipe(run / "recipe.yaml") != recipe:
                 raise InputError(f"{run}: is a run of another recipe; choose another folder, or remove it.")
         elif any(run.iterdir()):
             raise InputError(f"{run}: is not empty, and no run; choose another folder.")
@@ -227,7 +232,6 @@ def write_facts(run: Path, trainer: Trainer) -> None:
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "trained": sum(weight.numel() for weight in trainer.trained.values()),
         "processes": trainer.accelerator.num_processes,
-        "weights": identity(model, trainer.task.tokenizer),
         "complete": trainer.complete,
     }
     (run / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
