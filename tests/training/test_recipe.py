@@ -197,7 +197,7 @@ def test_what_does_not_go_together(tmp_path: Path, changes: dict[str, object], e
         ({"epochs": 0}, "epochs: input should be greater than 0."),
         ({"dropout": 1}, "dropout: input should be less than 1."),
         ({"objective__mask": "much"}, "objective.mask: input should be a valid number, unable to parse string"),
-        ({"data__pairs": "a.m2"}, "data.pairs: input should be a valid list."),
+        ({"data__pairs": "a.m2"}, "data.pairs: must be a list, e.g. [FILE]."),
         ({"data": 3}, "data: input should be a valid dictionary"),
     ],
 )
