@@ -173,7 +173,11 @@ def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path):
         text=True,
         start_new_session=True,
     )
-    time.sleep(3)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and len(children.read_text().split()) < 2:  # both are at work
+        time.sleep(0.05)
+    time.sleep(2)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err) == (130, "", "btr: interrupted.\n")

@@ -11,7 +11,7 @@ def launched(processes, arguments, environment, folder):
     process = subprocess.Popen([sys.executable, *start, *arguments], env=environment, stderr=subprocess.PIPE, text=True)
     parts = set()
     while process.poll() is None:
-        parts |= {path.name for path in folder.glob("*.part*")}
+        parts |= {path.name for path in folder.glob("[!.]*.part*")}
         time.sleep(0.005)
     errors = process.stderr.read()
     assert process.returncode == 0, errors

@@ -62,7 +62,8 @@ def test_base_is_the_models_own_score():
     row = Candidates("a b", ("a c", "d"), (-3.0, -1.0))
     assert Base().score_many([row])[0].means == (-1.0, -0.5)  # by words and the end
     with pytest.raises(InputError, match="have no log_probs"):
-        Base().score("a", ["b"])
+        Base().score("a", ["b", "c"])
+    assert Base().score("a", ["a"]).means == (0.0,)  # a source that was passed through
 
 
 def test_edits_and_back():

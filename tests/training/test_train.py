@@ -255,6 +255,15 @@ def test_a_frozen_btr_learns_its_mask(tmp_path, place):
     assert changed == [tiny.t5_tokenizer().get_vocab()["<extra_id_0>"]]
 
 
+def with_sentinels(folder):
+    """A tiny T5 that can name spans."""
+    tiny.save_t5(folder, vocab_size=40)
+    tokenizer = tiny.t5_tokenizer()
+    tokenizer.add_tokens([f"<extra_id_{k}>" for k in range(1, 6)])
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_small_recipes_run(tmp_path, place, path, monkeypatch):
     """A few updates of each, with tiny models and data in place of the recipe's."""
@@ -267,7 +276,7 @@ def test_small_recipes_run(tmp_path, place, path, monkeypatch):
     start = place / ("encoder" if recipe.kind in ("roberta", "bert") else "t5")
     changes = {"batch_tokens": 512, "micro_tokens": 512, "model": str(start)}
     if recipe.task == "pre-train":
-        changes["data.text"] = [str(text)]
+        changes |= {"data.text": [str(text)], "model": with_sentinels(tmp_path / "t5")}
     else:
         changes["data.pairs"] = [str(place / "toy.tsv")]
         changes["data.candidates"] = [str(place / "toy.jsonl")] if recipe.data.candidates else []
