@@ -25,8 +25,8 @@ class Fast(Engine):
         if compute not in COMPUTE:
             raise InputError(f"ctranslate2 computes in {' or '.join(COMPUTE)}, not {compute!r}.")
         place = choose_device(device)
-        folder = convert(name, compute)
-        self.tokenizer = load_tokenizer(str(fetch(name)), read_config(str(fetch(name)), name), name)
+        own, folder = str(fetch(name)), convert(name, compute)
+        self.tokenizer = load_tokenizer(own, read_config(own, name), name)
         self.ends = [self.tokenizer.eos_token_id]
         try:
             # Batches side by side are faster than threads that share one.

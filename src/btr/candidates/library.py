@@ -93,15 +93,13 @@ class Library(Engine):
 
     @torch.inference_mode()
     def log_probs(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[float]:
-        unique = {tuple(source): k for k, source in reversed(list(enumerate(sources)))}
-        numbers = {source: number for number, source in enumerate(unique)}
-        ids, mask = self._batch([list(source) for source in unique])
+        numbers = {source: number for number, source in enumerate(dict.fromkeys(map(tuple, sources)))}
+        ids, mask = self._batch([list(source) for source in numbers])
         states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
         start = start_token(self.model.config)
         sums = [0.0] * len(targets)
-        for batch in pack(
-            [len(target) for target in targets], max(1, LOGITS // self.model.get_output_embeddings().weight.shape[0])
-        ):
+        budget = max(1, LOGITS // len(self.model.get_output_embeddings().weight))
+        for batch in pack([len(target) for target in targets], budget):
             own = torch.tensor([numbers[tuple(sources[k])] for k in batch], device=ids.device)
             logits = self.model(
                 encoder_outputs=BaseModelOutput(last_hidden_state=states[own]),

@@ -4,24 +4,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from transformers import (
-    AutoModelForMaskedLM,
-    AutoModelForSeq2SeqLM,
-    AutoModelForSequenceClassification,
-    PreTrainedTokenizerBase,
-)
+from transformers import PreTrainedTokenizerBase
 
 from btr.errors import InputError
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, make_bidirectional
-from btr.models.load import RIGHT_TO_LEFT_KEY, find, first_line, load_tokenizer, quiet, read_config
-
-CLASSES: dict[str, Any] = {
-    "seq2seq": AutoModelForSeq2SeqLM,
-    "btr": AutoModelForSeq2SeqLM,
-    "r2l": AutoModelForSeq2SeqLM,
-    "roberta": AutoModelForMaskedLM,
-    "bert": AutoModelForSequenceClassification,
-}
+from btr.models.load import AUTO_CLASSES, RIGHT_TO_LEFT_KEY, find, first_line, load_tokenizer, quiet, read_config
 
 
 def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[Any, PreTrainedTokenizerBase]:
@@ -46,7 +33,7 @@ def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[
         config.num_labels = 2
     torch.manual_seed(seed)  # of what is made new
     try:
-        model, report = CLASSES[kind].from_pretrained(
+        model, report = AUTO_CLASSES[kind].from_pretrained(
             folder, config=config, dtype=torch.float32, output_loading_info=True
         )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:

@@ -52,25 +52,12 @@ class RoBERTa(MaskedReranker):
             yield range(start, min(start + GROUP, len(sources)))
 
     def logits(self, rows: Sequence[Row]) -> Tensor:
-        ids = pad([row.ids for row in rows], self.tokenizer.pad_token_id, self.model.device)
-        lengths = torch.tensor([len(row.ids) for row in rows], device=self.model.device)
-        inputs = {
-            "input_ids": ids,
-            "attention_mask": (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]).long(),
-        }
-        if "token_type_ids" in self.tokenizer.model_input_names:
-            inputs["token_type_ids"] = self.token_types(ids, lengths)
-        every = torch.arange(len(rows), device=ids.device)
-        at = torch.tensor([row.position for row in rows], device=ids.device)
+        inputs = encoder_inputs([row.ids for row in rows], self.tokenizer, self.model.device)
+        every = torch.arange(len(rows), device=self.model.device)
+        at = torch.tensor([row.position for row in rows], device=self.model.device)
         if self.head is None:
             return self.model(**inputs).logits[every, at]
         return self.head(self.model.base_model(**inputs).last_hidden_state[every, at])
-
-    def token_types(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """0 up to the first separator, 1 after it."""
-        separators = (ids == self.tokenizer.sep_token_id).long()
-        types = (separators.cumsum(1) - separators > 0).long()
-        return types * (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None])
 
 
 class BERT(Reranker):
@@ -97,10 +84,8 @@ class BERT(Reranker):
         scores: dict[str, float] = {}
         for batch in pack([len(ids[text]) for text in texts], self.budget):
             chosen = [texts[k] for k in batch]
-            padded = pad([ids[text] for text in chosen], self.tokenizer.pad_token_id or 0, self.model.device)
-            lengths = torch.tensor([len(ids[text]) for text in chosen], device=padded.device)
-            mask = (torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]).long()
-            logits = self.model(input_ids=padded, attention_mask=mask).logits
+            inputs = encoder_inputs([ids[text] for text in chosen], self.tokenizer, self.model.device, pairs=False)
+            logits = self.model(**inputs).logits
             scores.update(zip(chosen, logits.float().log_softmax(-1)[:, TARGET].tolist()))
         return [
             Scored(row.source, row.candidates, tuple(map(scores.get, row.candidates)), (1,) * len(row.candidates))
@@ -114,3 +99,17 @@ def position_limit(config: Any) -> int:
     if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         limit -= config.pad_token_id + 1
     return min(limit, MAX_TOKENS)
+
+
+def encoder_inputs(
+    rows: Sequence[Sequence[int]], tokenizer: Any, device: torch.device, pairs: bool = True
+) -> dict[str, Tensor]:
+    """Rows as an encoder reads them."""
+    ids = pad(rows, tokenizer.pad_token_id or 0, device)
+    lengths = torch.tensor([len(row) for row in rows], device=device)
+    seen = torch.arange(ids.shape[1], device=device) < lengths[:, None]
+    inputs = {"input_ids": ids, "attention_mask": seen.long()}
+    if pairs and "token_type_ids" in tokenizer.model_input_names:  # 0 up to the first separator, 1 after it
+        separators = (ids == tokenizer.sep_token_id).long()
+        inputs["token_type_ids"] = (separators.cumsum(1) - separators > 0).long() * seen
+    return inputs

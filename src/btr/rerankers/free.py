@@ -4,6 +4,7 @@ Their scores stand where mean log-probabilities do: never positive, and larger i
 """
 
 import math
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -27,8 +28,9 @@ class Free(Reranker):
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
         return [self.score_row(row) for row in rows]
 
+    @abstractmethod
     def score_row(self, row: Candidates) -> Scored:
-        raise NotImplementedError
+        """Score one source's candidates."""
 
 
 class Base(Free):

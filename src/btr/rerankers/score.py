@@ -12,11 +12,11 @@ from btr.errors import InputError, needs_models
 from btr.metrics.base import name_file
 from btr.rerankers.base import Reranker
 from btr.rerankers.ensemble import AVERAGES, Ensemble
-from btr.rerankers.free import MBR, Base, Vote
+from btr.rerankers.free import MBR, Base, Free, Vote
 from btr.resume import Share, check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
-FREE = {"base": Base, "mbr": MBR, "vote": Vote}
+FREE: dict[str, type[Free]] = {"base": Base, "mbr": MBR, "vote": Vote}
 WITH_MODEL = "btr", "l2r", "r2l", "roberta", "bert"
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from btr.models.decoder import pad
-from btr.rerankers.encoders import TARGET, position_limit
+from btr.rerankers.encoders import TARGET, encoder_inputs, position_limit
 from btr.training import objectives
 from btr.training.masking import Tokens, draw_places, mask
 from btr.training.recipe import Recipe
@@ -88,17 +87,3 @@ class BertTask(Task):
     def losses(self, batch: Batch) -> dict[str, Tensor]:
         log_probs = self.model(**batch.inputs).logits.float().log_softmax(-1)
         return {"likelihood": objectives.likelihood(log_probs.gather(1, batch.wanted[:, None])).sum()}
-
-
-def encoder_inputs(
-    rows: Sequence[Tokens], tokenizer: Any, device: torch.device, pairs: bool = True
-) -> dict[str, Tensor]:
-    """Rows as an encoder reads them."""
-    ids = pad(rows, tokenizer.pad_token_id, device)
-    lengths = torch.tensor([len(row) for row in rows], device=device)
-    seen = torch.arange(ids.shape[1], device=device) < lengths[:, None]
-    inputs = {"input_ids": ids, "attention_mask": seen.long()}
-    if pairs and "token_type_ids" in tokenizer.model_input_names:  # 0 up to the first separator, 1 after it
-        separators = (ids == tokenizer.sep_token_id).long()
-        inputs["token_type_ids"] = (separators.cumsum(1) - separators > 0).long() * seen
-    return inputs

@@ -176,19 +176,13 @@ class Trainer:
 
     def save(self) -> None:
         """Keep all that the run needs to go on; the old checkpoint goes only when the new one is complete."""
-        place = self.run / "checkpoint"
         temporary = self.run / "checkpoint.part"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         save_file({name: weight.detach().contiguous() for name, weight in self.trained.items()}, temporary / "weights")
         torch.save(self.optimizer.state_dict(), temporary / "optimizer")
         (temporary / "progress.json").write_text(json.dumps(asdict(self.progress)))
-        old = self.run / "checkpoint.old"
-        shutil.rmtree(old, ignore_errors=True)
-        if place.exists():
-            os.rename(place, old)
-        os.rename(temporary, place)
-        shutil.rmtree(old, ignore_errors=True)
+        replace_folder(temporary, self.run / "checkpoint")
 
     def load(self) -> bool:
         """Go on from the last checkpoint, if there is one."""
@@ -206,6 +200,16 @@ class Trainer:
                 self.progress = progress
                 return True
         return False
+
+
+def replace_folder(new: Path, place: Path) -> None:
+    """Put a complete folder in the place of another, which is there as `.old` until the new one stands."""
+    old = place.with_name(f"{place.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if place.exists():
+        os.rename(place, old)
+    os.rename(new, place)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def make_optimizer(settings: Optimizer, weights: list[Any]) -> torch.optim.Optimizer:

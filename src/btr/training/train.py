@@ -1,7 +1,6 @@
 """`btr train`: a recipe in, a run's folder out, with the model in it."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -26,7 +25,7 @@ from btr.rerankers.btr import mask_token
 from btr.training.card import write_card
 from btr.training.data import prepare, used_pieces
 from btr.training.encoder_tasks import BertTask, RobertaTask
-from btr.training.loop import Trainer
+from btr.training.loop import Trainer, replace_folder
 from btr.training.recipe import Recipe, expand, read_recipe, write_recipe
 from btr.training.tasks import BTRTask, T5Task, Task
 from btr.training.validation import Validator
@@ -196,18 +195,14 @@ def validate(trainer: Trainer, validator: Validator | None, watch: Watch, tokeni
 
 def save_model(run: Path, model: Any, tokenizer: Any, recipe: Recipe) -> None:
     """The model as `transformers` saves it, with the recipe it came from; the one before goes when this is complete."""
-    temporary, place, old = run / "model.part", run / "model", run / "model.old"
+    temporary = run / "model.part"
     shutil.rmtree(temporary, ignore_errors=True)
     if hasattr(model.config, "scale_decoder_outputs"):  # transformers 5 calls every T5 tied; other tools believe it
         model.config.tie_word_embeddings = model.config.scale_decoder_outputs
     model.save_pretrained(temporary)
     tokenizer.save_pretrained(temporary)
     write_recipe(recipe, temporary / "recipe.yaml")
-    shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        os.rename(place, old)
-    os.rename(temporary, place)
-    shutil.rmtree(old, ignore_errors=True)
+    replace_folder(temporary, run / "model")
 
 
 def read_best(run: Path) -> dict[str, Any] | None:
@@ -220,7 +215,7 @@ def read_best(run: Path) -> dict[str, Any] | None:
 
 
 def write_facts(run: Path, trainer: Trainer) -> None:
-    """What a reader of the run wants to know: the code's revision, what it took, and the weights' identity."""
+    """What a reader of the run wants to know: the code's revision, and what it took."""
     progress, model = trainer.progress, trainer.task.model
     facts = {
         "version": __version__,
