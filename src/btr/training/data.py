@@ -65,7 +65,7 @@ def read_examples(task: Task, data: Data) -> Iterator[Example]:
     if task.recipe.task == "pre-train":
         yield from read_chunks(task, data)
         return
-    for source, targets in read_groups(data, task.recipe.objective.negatives > 0):
+    for source, targets in thin_out(read_groups(data, task.recipe.objective.negatives > 0), data.unchanged):
         if source.strip() and targets[0].strip() and (example := task.encode(source, targets)):
             yield example
 
@@ -86,6 +86,17 @@ def read_groups(data: Data, negatives: bool) -> Iterator[tuple[str, list[str]]]:
             yield source, [gold, *(text for text in dict.fromkeys(row.candidates) if text.strip() and text != gold)]
     if data.synthetic is not None:
         yield from make_pairs(data.synthetic)
+
+
+def thin_out(groups: Iterable[tuple[str, list[str]]], share: float) -> Iterator[tuple[str, list[str]]]:
+    """Keep all pairs with a correction, and a share of those without, evenly spread."""
+    unchanged = 0
+    for source, targets in groups:
+        if source.split() == targets[0].split():
+            unchanged += 1
+            if int(unchanged * share) == int((unchanged - 1) * share):
+                continue
+        yield source, targets
 
 
 def make_pairs(settings: Synthetic) -> Iterator[tuple[str, list[str]]]:

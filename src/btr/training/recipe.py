@@ -35,6 +35,7 @@ class Data(Part):
     candidates: list[str] = []  # their negatives: a candidates file for each file of pairs, in the same order
     text: list[str] = []  # paragraphs, one a line, plain or gzip, or `datasets:NAME`, for pre-training
     synthetic: Synthetic | None = None
+    unchanged: float = Field(1.0, ge=0, le=1)  # share of the pairs without a correction that are kept
     max_source: int = Field(128, gt=1)
     max_target: int = Field(128, gt=1)
     limit: int | None = Field(None, gt=0)  # examples to take from the start; all if not said
@@ -132,8 +133,8 @@ class Recipe(Part):
             raise ValueError("freeze_embeddings and vocabulary: used are for T5 models")
         if self.freeze_embeddings and self.optimizer.weight_decay:
             raise ValueError("frozen embeddings would decay; leave out weight_decay")
-        if self.task == "pre-train" and data.synthetic is not None:
-            raise ValueError("pre-training takes no synthetic pairs")
+        if self.task == "pre-train" and (data.synthetic is not None or data.unchanged < 1):
+            raise ValueError("pre-training takes no pairs: data.synthetic and data.unchanged are for them")
         if self.patience and not self.validation.gold:
             raise ValueError("patience needs validation.gold")
         if self.validation.gold and self.kind != "seq2seq" and not self.validation.candidates:
