@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from btr.candidates.generate import generate
     from btr.corpus.cleaning import clean
+    from btr.correction.correct import correct
     from btr.metrics.evaluate import compare, evaluate
     from btr.rerankers.rerank import rerank
     from btr.rerankers.score import score
     from btr.training.train import train
 
 __version__ = "0.1.0"
-__all__ = ["clean", "compare", "evaluate", "generate", "rerank", "score", "train"]
+__all__ = ["clean", "compare", "correct", "evaluate", "generate", "rerank", "score", "train"]
 
 # Each verb is found where it is written, when it is first used: importing btr stays light.
 _VERBS = {
     "clean": "btr.corpus.cleaning",
     "compare": "btr.metrics.evaluate",
+    "correct": "btr.correction.correct",
     "evaluate": "btr.metrics.evaluate",
     "generate": "btr.candidates.generate",
     "rerank": "btr.rerankers.rerank",

@@ -116,13 +116,13 @@ def test_variants_and_synthetic_pairs_are_told(tmp_path: Path) -> None:
     recipe = read_recipe(RECIPES / "small" / "btr-listwise.yaml", changes)
     text = card(run_of(tmp_path, *UPDATES), recipe)
     assert "- `text/a.txt.gz`: 5,000 sentences with synthetic errors\n" in text
-    assert "| focus, listwise | 0, 1 |\n" in text
+    assert "| focus, listwise, softness | 0, 1, 0 |\n" in text
 
 
 def test_nothing_is_said_of_what_is_not_known(tmp_path: Path) -> None:
     """Outside of a git checkout there is no revision."""
     run = run_of(tmp_path, {"step": 5, "epoch": 1, "validation": {"f0.5": 38.28}}, facts={"revision": None})
-    text = card(run, read_recipe(RECIPES / "small" / "t5gec.yaml"))
+    text = card(run, read_recipe(RECIPES / "small" / "t5gec-wi.yaml"))
     for word in ("revision", "version", "hours", "tokens seen", "parameters", "final loss", "threshold", "precision"):
         assert word not in text
     assert "| start | `models/flan-t5-small` |" in text

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from btr.training.masking import corrupt_spans, differing, draw_places, hide_spans, mask, split
+from btr.training.masking import corrupt_spans, draw_places, hide_spans, mask, split
 
 MASK, END = 99, 1
 SENTINELS = [90, 89, 88, 87]
@@ -49,21 +49,6 @@ def test_eight_in_ten_masked_one_replaced_one_kept():
 def test_what_is_not_masked_stays():
     hidden = mask([5, 6, 7, 8, END], [1, 4], generator(), MASK, [50])
     assert [hidden[0], hidden[2], hidden[3]] == [5, 7, 8]
-
-
-@pytest.mark.parametrize(
-    ("candidate", "gold", "expected"),
-    [
-        ([5, 6, 7, END], [5, 6, 7, END], []),
-        ([5, 9, 7, END], [5, 6, 7, END], [1]),  # another word
-        ([5, 6, 9, 7, END], [5, 6, 7, END], [2]),  # a word too many
-        ([5, 7, END], [5, 6, 7, END], [0, 1]),  # one is missing between these two
-        ([7, END], [6, 7, END], [0]),  # … at the start
-        ([9, 8, END], [5, 6, END], [0, 1]),
-    ],
-)
-def test_where_a_candidate_differs(candidate, gold, expected):
-    assert differing(candidate, gold) == expected
 
 
 def test_spans_are_taken_out_and_named():

@@ -13,7 +13,7 @@ from btr.models.grid import make_grid, states
 from btr.models.load import load
 from btr.models.start import load_start
 from btr.training.encoder_tasks import BertTask, RobertaTask
-from btr.training.objectives import likelihood, listwise, unlikelihood
+from btr.training.objectives import likelihood, listwise, unlikelihood, use
 from btr.training.recipe import Recipe
 from btr.training.tasks import BTRTask, T5Task, token_log_probs
 
@@ -36,11 +36,24 @@ def test_likelihood_and_unlikelihood_by_hand():
 
 
 def test_listwise_by_hand():
-    """Two sources; the first has gold (mean -0.5) and a negative (mean -1.5), the second gold only."""
+    """Two sources; the first has gold (sum -1.0) and a negative (sum -1.5), the second gold only."""
     log_probs = torch.tensor([-0.25, -0.75, -1.5, -3.0])
-    rows, sources, gold = torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1]), torch.tensor([0, 2])
-    found = listwise(log_probs, rows, sources, gold)
-    assert found.tolist() == pytest.approx([math.log(1 + math.exp(-1)), 0.0], abs=1e-6)
+    rows, sources = torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1])
+    found = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 1.0]))
+    assert found.tolist() == pytest.approx([math.log(1 + math.exp(-0.5)), 0.0], abs=1e-6)
+    # a quarter of f is wanted for the negative, whose logarithm is lower by a half
+    soft = listwise(log_probs, rows, sources, torch.tensor([0.75, 0.25, 1.0]))
+    assert soft.tolist() == pytest.approx([math.log(1 + math.exp(-0.5)) + 0.25 * 0.5, 0.0], abs=1e-6)
+
+
+def test_use_by_hand():
+    """Gold makes two edits, each worth 1.25 - 0.45; an edit that gold does not make costs 0.45."""
+    source, gold = [5, 6, 7, 8, 1], [5, 9, 7, 8, 4, 1]
+    assert use(source, gold, source) == 0
+    assert use(source, gold, gold) == pytest.approx(1.6)
+    assert use(source, gold, [5, 9, 7, 8, 1]) == pytest.approx(0.8)
+    assert use(source, gold, [5, 9, 7, 3, 1]) == pytest.approx(0.8 - 0.45)
+    assert use(source, gold, [5, 2, 7, 8, 1]) == pytest.approx(-0.45)
 
 
 @pytest.mark.parametrize("both", [False, True])
@@ -170,11 +183,11 @@ def test_listwise_masks_all_that_differs(tmp_path):
         [0, a, mask, mask, end, 0],
     ]
     assert batch.wanted[:4].tolist() == [c, e, b, d]
-    assert batch.extra["gold"].tolist() == [0, 3]
+    assert batch.extra["shares"].tolist() == [1, 0, 0, 1, 0, 0]
     assert batch.counts == {"likelihood": 2, "listwise": 2}  # negatives have no weight of their own
     log_probs = task.log_probs(batch)[:4].tolist()
-    means = [log_probs[0], log_probs[1], sum(log_probs[2:]) / 2]
-    expected = math.log(sum(map(math.exp, means))) - means[0]
+    sums = [log_probs[0], log_probs[1], sum(log_probs[2:])]
+    expected = math.log(sum(map(math.exp, sums))) - sums[0]
     assert float(task.losses(batch)["listwise"]) == pytest.approx(2 * expected, abs=1e-4)
 
 

@@ -1,5 +1,6 @@
-"""Commands from sources to choices: generate, score, rerank."""
+"""Commands from sources to choices: generate, score, rerank, and all in one: correct."""
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from btr.cli.options import (
     show,
 )
 from btr.errors import InputError
+from btr.resume import Share
 
 
 @app.command()
@@ -99,7 +101,8 @@ def generate(
 def score(
     candidates: Annotated[str, typer.Argument(metavar="CANDIDATES", help="Candidates, JSON lines; - is stdin.")],
     reranker: Annotated[
-        list[str], typer.Option(help="btr:MODEL, l2r:, r2l:, roberta:, bert:, or base, mbr, vote; repeatable.")
+        list[str],
+        typer.Option(help="btr:MODEL, contrast:, l2r:, r2l:, roberta:, bert:; base, mbr, vote; repeatable."),
     ],
     output: Annotated[str, typer.Option("--output", "-o", metavar="SCORES", help="Where to; - is stdout.")],
     average: Average = "log",
@@ -176,3 +179,69 @@ def rerank(
         reference=reference or (),
     )
     show(result, as_json, print_reranked, sys.stderr if output == "-" else None)  # standard output has the texts
+
+
+@app.command()
+def correct(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Plain text or Markdown; - is stdin.")] = "-",
+    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is stdout.")] = "-",
+    diff: Annotated[bool, typer.Option("--diff", help="Show what was changed, word by word.")] = False,
+    alternatives: Annotated[
+        bool, typer.Option("--alternatives", help="Show each sentence's candidates, and how sure of each it is.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="A JSON object for each sentence: edits, candidates, f, decision.")
+    ] = False,
+    as_m2: Annotated[bool, typer.Option("--m2", help="Sentences and typed edits in M2.")] = False,
+    profile: Annotated[str, typer.Option(help="minimal (only what is wrong) or fluency.")] = "minimal",
+    threshold: Annotated[float | None, typer.Option(help="How much f must rise; the profile's by default.")] = None,
+    candidates: Annotated[int | None, typer.Option(min=1, help="Candidates; as many as the profile says.")] = None,
+    model: Annotated[str, typer.Option(help="The base model: a folder, a shipped model or a hub id.")] = "t5gec-small",
+    reranker: Annotated[str, typer.Option(help="none, btr:MODEL, or as in btr score.")] = "btr:btr-small",
+    markdown: Annotated[
+        bool | None, typer.Option("--markdown/--plain", help="What the text is; by default, .md is Markdown.")
+    ] = None,
+    device: Device = None,
+) -> None:
+    """Correct a text: everything that is not corrected comes back as it was, byte for byte.
+
+    After an interruption the same command goes on where it was, if it has an output.
+
+    \b
+    btr correct letter.txt -o better.txt
+    btr correct letter.txt --diff
+    echo 'She have two dog.' | btr correct --alternatives
+    btr correct thesis.md --json --profile fluency -o thesis.jsonl
+    """
+    from btr.correction.correct import correct_file
+
+    asked = [
+        name for name, on in (("diff", diff), ("alternatives", alternatives), ("json", as_json), ("m2", as_m2)) if on
+    ]
+    if len(asked) > 1:
+        raise InputError(f"--{asked[0]} and --{asked[1]} exclude each other.")
+    told = correct_file(
+        text,
+        output,
+        form=asked[0] if asked else "text",
+        markdown=markdown,
+        colour=output == "-" and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
+        model=model,
+        reranker=reranker,
+        profile=profile,
+        threshold=threshold,
+        candidates=candidates,
+        device=device,
+    )
+    if not Share.current().rank:
+        print(close(told), file=sys.stderr)
+
+
+def close(told: dict[str, Any]) -> str:
+    """What was done, in a sentence or two."""
+    changed, sentences = told.get("changed", 0), told.get("sentences", 0)
+    line = f"{changed:,} of {sentences:,} sentences changed, {told.get('edits', 0):,} edits"
+    line += f"; {told['reranked']:,} not the base model's first choice." if told.get("reranked") else "."
+    reasons = (("too_long", "longer than the model reads"), ("not_english", "not in English"))
+    left = [f"{told[name]:,} {why}" for name, why in reasons if told.get(name)]
+    return line + (f" Left as they are: {', '.join(left)}." if left else "")

@@ -121,15 +121,20 @@ def write_m2(path: PathLike, sentences: Iterable[Sentence]) -> int:
     with writing(path) as file:
         for sentence in sentences:
             written += 1
-            file.write(f"S {sentence.source}\n")
-            for annotator, edits in sentence.annotations.items():
-                if not edits:
-                    file.write(f"A -1 -1|||noop|||{NONE}|||REQUIRED|||{NONE}|||{annotator}\n")
-                for edit in edits:
-                    fields = (edit.type, _join(edit.corrections), edit.required, edit.comment, str(annotator))
-                    file.write("|||".join((f"A {edit.start} {edit.end}", *fields)) + "\n")
-            file.write("\n")
+            file.write(format_m2(sentence))
     return written
+
+
+def format_m2(sentence: Sentence) -> str:
+    """A sentence as lines of an M2 file."""
+    lines = [f"S {sentence.source}"]
+    for annotator, edits in sentence.annotations.items():
+        if not edits:
+            lines.append(f"A -1 -1|||noop|||{NONE}|||REQUIRED|||{NONE}|||{annotator}")
+        for edit in edits:
+            fields = (edit.type, _join(edit.corrections), edit.required, edit.comment, str(annotator))
+            lines.append("|||".join((f"A {edit.start} {edit.end}", *fields)))
+    return "\n".join(lines) + "\n\n"
 
 
 def _join(corrections: Sequence[str]) -> str:

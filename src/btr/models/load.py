@@ -146,9 +146,14 @@ def read_config(folder: str, name: str) -> Any:
         ) from None
 
 
+def is_t5(name: str) -> bool:
+    """Whether a model is a T5, by its configuration."""
+    return read_config(find(name), name).model_type in MODEL_TYPES
+
+
 def check_kind(kind: str, config: Any, name: str) -> None:
     """Refuse a model that is not of the kind asked for, before its weights are read."""
-    is_t5 = config.model_type in MODEL_TYPES
+    t5 = config.model_type in MODEL_TYPES
     is_bidirectional = bool(getattr(config, CONFIG_KEY, False))
     is_right_to_left = bool(getattr(config, RIGHT_TO_LEFT_KEY, False))
     side, own = ("right to left", "r2l") if is_right_to_left else ("left to right", "l2r")
@@ -157,7 +162,7 @@ def check_kind(kind: str, config: Any, name: str) -> None:
     if kind == "seq2seq" and (is_bidirectional or is_right_to_left):
         what = "a BTR" if is_bidirectional else "a right-to-left model"
         raise InputError(f"{name}: is {what}; candidates are written by a left-to-right seq2seq model.")
-    if kind in ("btr", "l2r", "r2l") and not is_t5:
+    if kind in ("btr", "l2r", "r2l") and not t5:
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs a T5.")
     if kind in ("roberta", "bert") and getattr(config, "is_encoder_decoder", False):
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs an encoder only.")
@@ -165,7 +170,7 @@ def check_kind(kind: str, config: Any, name: str) -> None:
         raise InputError(f"{name}: writes {side}, so it is no BTR; train one from it, or score with {own}.")
     if kind != "btr" and is_bidirectional:
         raise InputError(f"{name}: is a BTR, not {kind}; name it as btr:{name}.")
-    if is_t5 and kind in ("l2r", "r2l") and kind != own:
+    if t5 and kind in ("l2r", "r2l") and kind != own:
         raise InputError(f"{name}: writes {side}, so it is not {kind}.")
 
 

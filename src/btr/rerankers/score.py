@@ -17,7 +17,7 @@ from btr.resume import Share, check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
 FREE: dict[str, type[Free]] = {"base": Base, "mbr": MBR, "vote": Vote}
-WITH_MODEL = "btr", "l2r", "r2l", "roberta", "bert"
+WITH_MODEL = "btr", "contrast", "l2r", "r2l", "roberta", "bert"
 
 
 def score(
@@ -33,8 +33,8 @@ def score(
 ) -> str:
     """Score every candidate of a file; gives the signature of the scores.
 
-    A reranker is `kind:model` (btr, l2r, r2l, roberta, bert) or `base`, `mbr`, `vote`. Several of one kind are
-    averaged, different kinds are added. What is done is kept: the same call after an interruption goes on.
+    A reranker is `kind:model` (btr, contrast, l2r, r2l, roberta, bert) or `base`, `mbr`, `vote`. Several of one kind
+    are averaged, different kinds are added. What is done is kept: the same call after an interruption goes on.
     """
     if average not in AVERAGES:
         raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
@@ -78,10 +78,18 @@ def load_reranker(
     try:
         from btr.models.load import load
         from btr.rerankers.btr import BTR
+        from btr.rerankers.contrast import Contrast
         from btr.rerankers.encoders import BERT, RoBERTa
         from btr.rerankers.left_to_right import LeftToRight, RightToLeft
     except ImportError as error:
         raise needs_models(spec, error) from None
-    loaded = load(kind, model, dtype=dtype, device=device, int8=int8)
-    classes = {"btr": BTR, "l2r": LeftToRight, "r2l": RightToLeft, "roberta": RoBERTa, "bert": BERT}
+    loaded = load("btr" if kind == "contrast" else kind, model, dtype=dtype, device=device, int8=int8)
+    classes = {
+        "btr": BTR,
+        "contrast": Contrast,
+        "l2r": LeftToRight,
+        "r2l": RightToLeft,
+        "roberta": RoBERTa,
+        "bert": BERT,
+    }
     return classes[kind](loaded, budget)  # type: ignore[abstract]

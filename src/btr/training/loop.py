@@ -37,7 +37,7 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     best: float | None = None
-    since_best: int = 0  # epochs
+    since_best: int = 0  # validations
     validated: int = 0  # the step after which it was measured last
     origin: str = ""  # of the examples and the first weights
 

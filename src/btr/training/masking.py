@@ -1,7 +1,6 @@
 """What is hidden from a model: masked tokens, and spans for pre-training. All draws come from a given generator."""
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 import numpy as np
 
@@ -33,17 +32,6 @@ def mask(
         elif luck >= REPLACE + KEEP:
             masked[place] = mask_token
     return masked
-
-
-def differing(candidate: Sequence[int], gold: Sequence[int]) -> list[int]:
-    """The tokens of a candidate that gold does not have; where it only lacks some of gold's, those beside the gap."""
-    places: set[int] = set()
-    for tag, start, end, _, _ in SequenceMatcher(None, candidate, gold, autojunk=False).get_opcodes():
-        if tag in ("delete", "replace"):
-            places.update(range(start, end))
-        elif tag == "insert":
-            places.update(place for place in (start - 1, start) if 0 <= place < len(candidate))
-    return sorted(places)
 
 
 def corrupt_spans(

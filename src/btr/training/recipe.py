@@ -50,7 +50,8 @@ class Objective(Part):
     focus: float = Field(0.0, ge=0, le=1)  # share of masks drawn where a candidate differs from gold, and beside
     unlikelihood: Literal["all", "differing"] = "all"  # which masked tokens of negatives are pushed down
     negative_weight: float = Field(1.0, ge=0)  # of the unlikelihood
-    listwise: float = Field(0.0, ge=0)  # weight of -log f(gold) over the candidates
+    listwise: float = Field(0.0, ge=0)  # weight of -log f(gold) over the candidates, as `contrast` scores them
+    softness: float = Field(0.0, ge=0)  # of listwise: 0 wants gold alone, more lets candidates share by their use
 
 
 class Optimizer(Part):
@@ -74,13 +75,14 @@ class Optimizer(Part):
 
 
 class Validation(Part):
-    """What is measured after each epoch; the best model by it is kept."""
+    """What is measured after each epoch, and every so many updates; the best model by it is kept."""
 
     gold: list[str] = []  # M2 files
     candidates: str | None = None  # to rerank; a seq2seq model writes its own
     metric: Literal["m2", "errant"] = "m2"
     top: int = Field(5, gt=0)  # a_pred
     sentences: int | None = Field(None, gt=0)  # as many from the start; all if not said
+    every: int | None = Field(None, gt=0)  # updates; also before the first one
     beam: int = Field(5, gt=0)
     engine: Literal["transformers", "ctranslate2"] = "ctranslate2"
 
@@ -104,7 +106,7 @@ class Recipe(Part):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on a GPU that has it
     freeze_embeddings: bool = False
     vocabulary: Literal["all", "used"] = "all"  # used: softmax over the pieces that the data has, faster on a CPU
-    patience: int | None = Field(None, gt=0)  # epochs without a better validation before the run stops
+    patience: int | None = Field(None, gt=0)  # validations without a better one before the run stops
     checkpoint_minutes: float = Field(10.0, ge=0)
 
     @model_validator(mode="after")
@@ -125,6 +127,8 @@ class Recipe(Part):
             raise ValueError("data.candidates needs a file for each file of data.pairs")
         if objective.listwise and not objective.negatives:
             raise ValueError("listwise compares gold with negatives; set objective.negatives")
+        if objective.softness and not objective.listwise:
+            raise ValueError("softness is listwise's; set objective.listwise")
         if objective.listwise and objective.focus:
             raise ValueError("listwise masks all differing tokens, so that focus has nothing to choose")
         if self.kind != "btr" and (objective.listwise or objective.focus or objective.unlikelihood != "all"):

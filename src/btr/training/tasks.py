@@ -16,9 +16,11 @@ from torch import Tensor
 from btr.errors import InputError
 from btr.models.grid import Grid, make_grid, states
 from btr.models.load import start_token
+from btr.rerankers.base import softmax
 from btr.rerankers.btr import mask_token
+from btr.rerankers.contrast import differing, differing_places, hide
 from btr.training import objectives
-from btr.training.masking import Tokens, corrupt_spans, differing, draw_places, mask
+from btr.training.masking import Tokens, corrupt_spans, draw_places, mask
 from btr.training.recipe import Recipe
 
 Example = Mapping[str, Any]
@@ -140,9 +142,11 @@ class BTRTask(T5Task):
         negative: list[bool | None] = []
         listed: list[int] = []
         row_sources: list[int] = []
+        shares: list[float] = []
         for number, (example, generator) in enumerate(zip(examples, generators)):
             source, targets = self.read(example, generator)
             sources.append(source)
+            shares += self.shares(source, targets)
             rows.append([])
             asked.append([])
             for k, places in enumerate(self.places(targets, generator)):
@@ -155,11 +159,10 @@ class BTRTask(T5Task):
                 row_sources.append(number)
         place = self.device
         grid = make_grid(sources, rows, asked, self.padding, place)
-        first = [k for k, number in enumerate(row_sources) if k == 0 or number != row_sources[k - 1]]
         extra = {
             "rows": torch.tensor(listed, device=place),
             "sources": torch.tensor(row_sources, device=place),
-            "gold": torch.tensor(first, device=place),
+            "shares": torch.tensor(shares, device=place),
             "ignored": torch.tensor([sign is None for sign in negative], device=place),
         }
         counts = {"likelihood": sum(sign is not None for sign in negative)}
@@ -177,24 +180,24 @@ class BTRTask(T5Task):
         """Which tokens of gold and of each negative are masked."""
         objective = self.recipe.objective
         if objective.listwise and len(targets) > 1:  # all that tell the candidates apart
-            return self.near(targets)
+            return differing_places(targets)
         if not objective.focus:
             return [draw_places(len(target), objective.mask, generator) for target in targets]
         return [
             draw_places(len(target), objective.mask, generator, near, objective.focus)
-            for target, near in zip(targets, self.near(targets))
+            for target, near in zip(targets, differing_places(targets))
         ]
 
-    def near(self, targets: Sequence[Tokens]) -> list[list[int]]:
-        """The tokens in which gold differs from any negative, and each negative from gold."""
-        gold, *others = targets
-        own = sorted({place for other in others for place in differing(gold, other)})
-        return [own, *(differing(other, gold) for other in others)]
+    def shares(self, source: Tokens, targets: Sequence[Tokens]) -> list[float]:
+        """How much of f each target should have: gold all of it, or each according to its use."""
+        if not self.recipe.objective.softness:
+            return [1.0, *[0.0] * (len(targets) - 1)]
+        uses = [objectives.use(source, targets[0], target) for target in targets]
+        return softmax([value / self.recipe.objective.softness for value in uses])
 
     def hide(self, target: Tokens, places: Sequence[int], generator: np.random.Generator) -> Tokens:
         if self.recipe.objective.listwise:  # as in scoring
-            hidden = set(places)
-            return [self.mask if place in hidden else token for place, token in enumerate(target)]
+            return hide(target, places, self.mask)
         return mask(target, places, generator, self.mask, self.others)
 
     def pushed_down(self, targets: Sequence[Tokens], k: int, places: Sequence[int]) -> list[bool | None]:
@@ -205,7 +208,7 @@ class BTRTask(T5Task):
             return [None] * len(places)
         if self.recipe.objective.unlikelihood == "all":
             return [True] * len(places)
-        own = set(differing(targets[k], targets[0]))
+        own, _ = differing(targets[k], targets[0])
         return [True if place in own else None for place in places]
 
     def losses(self, batch: Batch) -> dict[str, Tensor]:
@@ -218,7 +221,7 @@ class BTRTask(T5Task):
         )
         found = {"likelihood": terms.masked_fill(batch.extra["ignored"], 0.0).sum()}
         if objective.listwise:
-            own = objectives.listwise(log_probs, batch.extra["rows"], batch.extra["sources"], batch.extra["gold"])
+            own = objectives.listwise(log_probs, batch.extra["rows"], batch.extra["sources"], batch.extra["shares"])
             found["listwise"] = own.sum()
         return found
 

@@ -25,7 +25,7 @@ from btr.rerankers.btr import mask_token
 from btr.training.card import write_card
 from btr.training.data import prepare, used_pieces
 from btr.training.encoder_tasks import BertTask, RobertaTask
-from btr.training.loop import Trainer, replace_folder
+from btr.training.loop import Progress, Trainer, replace_folder
 from btr.training.recipe import Recipe, expand, read_recipe, write_recipe
 from btr.training.tasks import BTRTask, T5Task, Task
 from btr.training.validation import Validator
@@ -148,12 +148,13 @@ def follow(
     """Train to the end, with checkpoints on the way and a validation after each epoch; gives the best one."""
     recipe, progress, accelerator = trainer.recipe, trainer.progress, trainer.accelerator
     best, saved = None, time.monotonic()
-    if progress.update == 0 and progress.validated < progress.step:  # stopped before the validation was done
+    every = recipe.validation.every
+    if is_due(progress, every):  # at the very start, or stopped before the validation was done
         best = validate(trainer, validator, watch, tokenizer)
     for record in trainer.train(max_steps):
         if record:
             watch.tell(record)
-        else:
+        if is_due(progress, every):
             best = validate(trainer, validator, watch, tokenizer) or best
         (halt,) = broadcast_object_list([stop["asked"]])
         if halt or time.monotonic() - saved > 60 * recipe.checkpoint_minutes:
@@ -165,6 +166,14 @@ def follow(
     if trainer.complete and progress.validated < progress.step:  # within an epoch
         best = validate(trainer, validator, watch, tokenizer) or best
     return best
+
+
+def is_due(progress: Progress, every: int | None) -> bool:
+    """Whether it is time to validate: after an epoch, after every so many updates, and then also before the first."""
+    if progress.step == 0:
+        return every is not None
+    ended = progress.update == 0 or (every is not None and progress.step % every == 0)
+    return ended and progress.validated < progress.step
 
 
 def validate(trainer: Trainer, validator: Validator | None, watch: Watch, tokenizer: Any) -> dict[str, Any] | None:

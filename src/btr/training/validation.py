@@ -15,8 +15,9 @@ from btr.metrics.base import Metric, name_file
 from btr.metrics.errant import Errant
 from btr.metrics.m2 import M2
 from btr.models.load import Loaded
-from btr.rerankers.base import Reranker
+from btr.rerankers.base import Reranker, Rule
 from btr.rerankers.btr import BTR
+from btr.rerankers.contrast import Contrast
 from btr.rerankers.encoders import BERT, RoBERTa
 from btr.rerankers.left_to_right import RightToLeft
 from btr.rerankers.thresholds import try_thresholds
@@ -31,7 +32,8 @@ class Validator:
 
     def __init__(self, recipe: Recipe) -> None:
         self.kind, self.settings = recipe.kind, recipe.validation
-        self.metric, self.sources = read_gold(self.settings)
+        self.reranker: Any = Contrast if recipe.objective.listwise else RERANKERS.get(recipe.kind)
+        self.metric, self.sources, self.targets = read_gold(self.settings)
         self.rows: list[Candidates] = []
         if self.settings.candidates:
             path = expand(self.settings.candidates)
@@ -67,7 +69,7 @@ class Validator:
         return {"value": score.value, **score.scores}
 
     def _rerank(self, model: Any, tokenizer: Any) -> dict[str, Any]:
-        reranker: Reranker = RERANKERS[self.kind](Loaded(model, tokenizer, "in training"))
+        reranker: Reranker = self.reranker(Loaded(model, tokenizer, "in training"))
         scored = [row for window in windows(self.rows, WINDOW) for row in reranker.score_many(window)]
         grid = try_thresholds(self.metric, scored, top=self.settings.top)
         best = max(grid, key=lambda threshold: grid[threshold].value)
@@ -77,16 +79,35 @@ class Validator:
             **grid[best].scores,
             "threshold": best,
             "base": base.value,
+            **self._set_apart(reranker),
             "grid": {f"{threshold:.1f}": score.value for threshold, score in grid.items()},
         }
 
+    def _set_apart(self, reranker: Reranker) -> dict[str, float]:
+        """Whether gold stands out among other candidates: how often it is first, and its mean f."""
+        rows = [
+            Candidates(row.source, (target, *(text for text in dict.fromkeys(row.candidates) if text != target)))
+            for row, target in zip(self.rows, self.targets)
+        ]
+        rows = [row for row in rows if len(row.candidates) > 1]
+        decisions = [
+            Rule().decide(row.source, row.candidates, scored.means)
+            for window in windows(rows, WINDOW)
+            for row, scored in zip(window, reranker.score_many(window))
+        ]
+        count = max(1, len(rows))
+        return {
+            "gold_first": 100 * sum(decision.suggestion == 0 for decision in decisions) / count,
+            "gold_f": sum(decision.f[0] for decision in decisions) / count,
+        }
 
-def read_gold(settings: Validation) -> tuple[Metric, list[str]]:
-    """The metric over the validation set, and its sources."""
+
+def read_gold(settings: Validation) -> tuple[Metric, list[str], list[str]]:
+    """The metric over the validation set, its sources, and the first annotator's corrections."""
     paths = list(map(expand, settings.gold))
     sentences = list(islice((sentence for path in paths for sentence in read_m2(path)), settings.sentences))
     name = "+".join(map(name_file, paths))
     if settings.sentences is not None:
         name += f"[:{settings.sentences}]"
     metric = (M2 if settings.metric == "m2" else Errant)(sentences, name, processes=1)
-    return metric, [sentence.source for sentence in sentences]
+    return metric, [sentence.source for sentence in sentences], [sentence.corrected() for sentence in sentences]

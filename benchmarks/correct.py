@@ -1,0 +1,82 @@
+"""How fast `btr correct` is with the shipped models, and what share of the time reranking takes.
+
+Against the plain way: `transformers.generate` for a sentence at a time, then each token of each candidate masked in a
+row of its own, in float32, as the paper's formula reads. Both get the same sentences, written for this purpose, and
+the plain way fewer of them.
+
+    python benchmarks/correct.py [--json] [--sentences 256] [--plain 4]
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from common import Report
+
+from btr.candidates.generate import generate_many
+from btr.corpus.candidates import Candidates
+from btr.correction.blocks import Block, cut_blocks
+from btr.correction.corrector import MODEL, RERANKER, Corrector
+from btr.models.load import load, start_token
+from btr.rerankers.btr import mask_token
+
+PEOPLE = "My brother", "The teacher", "Our neighbour", "A friend of mine", "The old man", "Her mother", "Nobody", "She"
+DEEDS = "have went to", "are going at", "was looking", "want visiting", "did not liked", "have seen", "is agree with"
+THINGS = "the museum", "a informations", "many beautiful place", "this kind of problems", "the city where he born"
+ENDS = "yesterday", "because it was raining heavy", "and we enjoyed very much", "for to learn english", "last summer"
+
+
+def make_text(count: int) -> str:
+    """Learners' sentences of a dozen words, no two alike for a thousand."""
+    parts = [
+        (PEOPLE[k % 8], DEEDS[k % 7], THINGS[k % 5], ENDS[(k // 5) % 5], ENDS[(k // 7 + 2) % 5]) for k in range(count)
+    ]
+    return "\n".join(f"{who} {did} {what} {end}, and {more}." for who, did, what, end, more in parts) + "\n"
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+@torch.inference_mode()
+def plainly(base: Any, reranker: Any, sources: Sequence[str], beams: int) -> None:
+    """A sentence at a time, and a row of the model for each masked token, encoder and all."""
+    mask = mask_token(reranker.tokenizer, "plain")
+    for source in sources:
+        ids = torch.tensor([base.tokenizer(source)["input_ids"]])
+        found = base.model.generate(ids, num_beams=beams, num_return_sequences=beams, max_new_tokens=128)
+        for text in base.tokenizer.batch_decode(found, skip_special_tokens=True):
+            tokens = reranker.tokenizer(text)["input_ids"]
+            for place in range(len(tokens)):
+                row = [start_token(reranker.model.config), *tokens[:place], mask, *tokens[place + 1 :]]
+                reranker.model(input_ids=ids, decoder_input_ids=torch.tensor([row]), use_cache=False)
+
+
+def main() -> None:
+    report = Report(__doc__ or "", sentences=256, plain=4)
+    corrector = Corrector.load()
+    blocks: list[Block] = list(cut_blocks(make_text(report.options["sentences"]).splitlines(keepends=True)))
+    list(corrector.correct_blocks(blocks[:1]))  # warm up
+    whole, records = timed(lambda: list(corrector.correct_blocks(blocks)))
+    sources = [sentence["source"] for record in records for sentence in record["sentences"]]
+    writing, made = timed(lambda: generate_many(corrector.engine, sources, corrector.search))
+    rows = [Candidates(record["source"], tuple(record["candidates"])) for record in made]
+    assert corrector.reranker is not None
+    ranking, _ = timed(lambda: corrector.reranker.score_many(rows))  # type: ignore[union-attr]
+    few = sources[: report.options["plain"]]
+    base, other = load("seq2seq", MODEL), load("btr", RERANKER.partition(":")[2])
+    plain, _ = timed(lambda: plainly(base, other, few, corrector.search.size))
+    speed, naive = len(sources) / whole, len(few) / plain
+    report.say(f"{len(sources)} sentences of {sum(len(s.split()) for s in sources) / len(sources):.1f} tokens")
+    report.say(f"btr correct: {speed:.1f} sentences/s; plainly: {naive:.2f}")
+    report.say(f"candidates {writing:.1f} s, reranking {ranking:.1f} s, the rest {whole - writing - ranking:.1f} s")
+    report.ratio("correct", speed / naive)
+    report.ratio("reranking_over_generation", ranking / writing)
+    report.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""A base model, a reranker and a rule put together: sentences in, corrections with all that led to them out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+from unicodedata import normalize
+
+from btr.candidates.base import Engine, Search
+from btr.candidates.generate import generate_many, load_engine
+from btr.corpus.candidates import Candidates
+from btr.corpus.m2 import Edit
+from btr.correction.blocks import Block
+from btr.correction.changes import allowed, place
+from btr.correction.language import is_english
+from btr.correction.profiles import read_profile
+from btr.correction.segments import Segment, cut_segments
+from btr.metrics.errant import extract_edits
+from btr.models.load import choose_device, is_t5
+from btr.rerankers.base import Decision, Reranked, Reranker, Rule
+from btr.rerankers.score import WITH_MODEL, load_reranker
+
+MODEL, RERANKER = "t5gec-small", "btr:btr-small"  # that are shipped
+NONE = "none"
+MAX_LENGTH = 128  # tokens of a sentence, as in training
+KNOWN_WORDS = 100_000  # that are remembered
+TOO_LONG, FOREIGN = "too_long", "not_english"  # why a sentence was left as it is
+BAD = "runaway", "unfinished"  # flags of candidates that are not taken
+
+Record = dict[str, Any]
+
+
+class Corrector:
+    """Corrects sentences, many at a time: the engine writes candidates, the reranker scores them, the rule decides.
+
+    Without a reranker the base model's first choice is taken, and f is its own probability among the candidates.
+    """
+
+    def __init__(
+        self, engine: Engine, search: Search, reranker: Reranker | None = None, rule: Rule | None = None
+    ) -> None:
+        self.engine, self.search, self.reranker = engine, search, reranker
+        self.rule = replace(rule or Rule(), drop_runaways=True)
+        self.see = lru_cache(KNOWN_WORDS)(self._see)
+
+    @classmethod
+    def load(
+        cls,
+        model: str = MODEL,
+        reranker: str = RERANKER,
+        *,
+        profile: str = "minimal",
+        threshold: float | None = None,
+        candidates: int | None = None,
+        device: str | None = None,
+    ) -> "Corrector":
+        """Models by name, and the profile's settings where none are given. On a CPU, all computes in int8."""
+        is_ranked = reranker != NONE
+        settings = read_profile(reranker if is_ranked else model, profile)
+        engine = "ctranslate2" if is_t5(model) else "transformers"
+        dtype = "int8" if engine == "ctranslate2" else "float32"
+        search = Search(size=candidates or settings.candidates, max_length=MAX_LENGTH, early_stopping=is_t5(model))
+        rule = Rule(settings.threshold if threshold is None else threshold)
+        loaded = load_engine(model, engine, dtype=dtype, device=device)
+        int8 = reranker.partition(":")[0] in WITH_MODEL and choose_device(device).type == "cpu"
+        return cls(loaded, search, load_reranker(reranker, device=device, int8=int8) if is_ranked else None, rule)
+
+    @property
+    def signature(self) -> str:
+        """What the corrections depend on."""
+        own = f"|{self.reranker.signature}|threshold:{self.rule.threshold:g}" if self.reranker else ""
+        return f"{self.engine.signature}|{self.search.signature()}{own}"
+
+    def _see(self, word: str) -> str:
+        """A word as the model reads and writes it; empty if it does not know all its characters."""
+        if word.isascii() and word.isalnum():
+            return word
+        (text,) = self.engine.write(self.engine.read([word]))
+        return text if text == normalize("NFKC", word) and len(text.split()) == 1 else ""
+
+    def correct_blocks(self, blocks: Sequence[Block]) -> Iterator[Record]:
+        """A record for each block: its text, and its sentences. Sentences of all blocks are batched."""
+        segments = [list(cut_segments(block.text, self.see)) if block.prose else [] for block in blocks]
+        flat = [segment for own in segments for segment in own]
+        english = [is_english(segment.source) for segment in flat]
+        asked = [segment.source if known else "" for segment, known in zip(flat, english)]
+        found = iter(zip(flat, english, self.choose(asked)))
+        for block, own in zip(blocks, segments):
+            sentences = [describe(block, *next(found)) for _ in own]
+            yield {"start": block.start, "text": block.text, "sentences": sentences}
+
+    def choose(self, sources: Sequence[str]) -> Iterator[tuple[Record, Reranked]]:
+        """Candidates of each source, as `btr generate` writes them, and the choice among them."""
+        records = generate_many(self.engine, sources, self.search)
+        rows = [Candidates(record["source"], tuple(record["candidates"])) for record in records]
+        means = {k: record.get("log_probs") or [None] for k, record in enumerate(records)}
+        if self.reranker:
+            asked = [k for k, row in enumerate(rows) if len(set(row.candidates)) > 1]
+            means.update(zip(asked, (row.means for row in self.reranker.score_many([rows[k] for k in asked]))))
+        for k, (record, row) in enumerate(zip(records, rows)):
+            chosen = self.rule.decide(row.source, row.candidates, means[k])
+            yield record, chosen if self.reranker else Reranked(0, 0, chosen.f, 0.0, Decision.EQUAL)
+
+
+def describe(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:
+    """Everything about a sentence that a reader of the JSON may want; places are characters of the whole text."""
+    tokens, (record, chosen) = segment.tokens, result
+    flags = record.get("flags", {})
+    left = FOREIGN if not is_known else TOO_LONG if flags.get(TOO_LONG) else None
+    text = record["candidates"][chosen.choice]
+    if left or not text or any(chosen.choice in flags.get(flag, ()) for flag in BAD):
+        text = segment.source
+    edits = allowed(block.text, tokens, extract_edits(segment.source, text), segment.marked)
+    changes = place(block.text, tokens, edits)
+    log_probs = record.get("log_probs") or [None] * len(record["candidates"])
+    sentence: Record = {
+        "start": block.start + tokens[0].start,
+        "end": block.start + tokens[-1].end,
+        "source": segment.source,
+        "edits": [
+            {
+                "start": block.start + change.start,
+                "end": block.start + change.end,
+                "original": block.text[change.start : change.end],
+                "replacement": change.replacement,
+                "type": "+".join(change.types),
+            }
+            for change in changes
+        ],
+        "tokens": [write_edit(edit) for edit in edits],
+    }
+    if left:
+        return {**sentence, "left": left}
+    return {
+        **sentence,
+        "decision": str(chosen.decision),
+        "margin": round(chosen.margin, 6),
+        "choice": chosen.choice,
+        "candidates": [
+            {"text": candidate, "f": round(f, 6), "log_prob": log_prob}
+            for candidate, f, log_prob in zip(record["candidates"], chosen.f, log_probs)
+        ],
+    }
+
+
+def write_edit(edit: Edit) -> list[Any]:
+    """An edit of tokens, as short as JSON allows: from, to, type, new words."""
+    return [edit.start, edit.end, edit.type, edit.corrections[0]]

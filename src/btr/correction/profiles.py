@@ -1,0 +1,32 @@
+"""Profiles: settings that were tuned for a purpose, kept beside the model that they belong to."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from btr.errors import InputError
+from btr.models.load import find
+
+FILE = "profiles.json"
+NAMES = "minimal", "fluency"
+
+
+class Profile(NamedTuple):
+    """How many candidates take part, and how much f must rise above the base model's choice."""
+
+    candidates: int = 5
+    threshold: float = 0.0
+
+
+def read_profile(model: str, name: str) -> Profile:
+    """A model's profile (`kind:model`, or a base model's name); without a file of profiles, the defaults."""
+    if name not in NAMES:
+        raise InputError(f"profile must be one of {', '.join(NAMES)}, not {name!r}.")
+    folder = Path(find(model.partition(":")[2] or model))
+    try:
+        content = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return Profile(int(content[name]["candidates"]), float(content[name]["threshold"]))
+    except FileNotFoundError:
+        return Profile()
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise InputError(f"{folder / FILE}: is no file of profiles ({error}).") from None

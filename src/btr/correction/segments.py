@@ -1,0 +1,131 @@
+"""Prose as the model sees it: sentences, cut into tokens that know their place in the text.
+
+What a model should not touch is hidden from it. URLs, code and the like become the word X; marks of Markdown, tags, and
+characters that the model does not know (emoji, other scripts) are not seen at all, and stay where they are.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+STAND_IN = "X"  # what the model reads in place of a URL or code
+LONG_LINE = 60  # characters: a line that long was probably broken because the page ended, not the sentence
+
+URL = r"(?:https?://|ftp://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+\.[\w.-]+"
+CODE = r"(?<!`)(?P<tick>`+)(?!`).+?(?<!`)(?P=tick)(?!`)"
+FLAG = r"(?<!\S)--?\w[\w=-]*|(?<!\S)[@#\\~]\w[\w./-]*"
+ENTITY = r"&#?\w+;"
+IDENTIFIER = r"(?<![^\s(\[\"'“‘])[^\s(\[\"'“‘]*[\w.)\]][_\\{}=<>@#^~|]\S*[\w)/]"
+FIXED = re.compile(f"(?P<whole>{CODE}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
+TRAILING = ".,;:!?'\"”’"  # not a URL's own when they end it
+
+IMAGE = r"!\[[^\]\n]*\]\([^)\n]*\)"
+LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\([^)\n]*\)")
+TAG = r"</?[A-Za-z][^<>\n]*>|<!--.*?-->"
+TABLE = r"^[ \t]*\|.*$"
+START = r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+|^[ \t]*>"
+RULE = r"^[ \t]*(?:[-=*_~][ \t]*){3,}$"
+STRESS = r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=[^\s*_~])|(?<=[^\s*_~])(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])"
+UNSEEN = re.compile(f"{IMAGE}|{TAG}|{TABLE}|{RULE}|{START}|{STRESS}", re.MULTILINE | re.DOTALL)
+MARKED = re.compile(START, re.MULTILINE)
+
+See = Callable[[str], str]  # a word as the model reads and writes it
+
+
+class Token(NamedTuple):
+    """A word that the model sees, and where it stands in the text."""
+
+    start: int
+    end: int
+    seen: str
+    fixed: bool = False  # a stand-in, which must not be changed
+
+
+class Segment(NamedTuple):
+    """A sentence: its tokens in order. `marked` says that it is a heading or an item of a list."""
+
+    tokens: tuple[Token, ...]
+    marked: bool = False
+
+    @property
+    def source(self) -> str:
+        """What the model reads."""
+        return " ".join(token.seen for token in self.tokens)
+
+
+def cut_segments(text: str, see: See) -> Iterator[Segment]:
+    """The sentences of a paragraph."""
+    shown, fixed = hide(text)
+    for start, end in cut_lines(text, shown):
+        marked = bool(MARKED.match(text, start))
+        for sentence in cut_sentences(shown[start:end]):
+            tokens = []
+            for place, word in sentence:
+                place += start
+                is_fixed = not fixed.isdisjoint(range(place, place + len(word)))
+                seen = STAND_IN if is_fixed else see(word)
+                if seen:
+                    tokens.append(Token(place, place + len(word), seen, is_fixed))
+            if tokens:
+                yield Segment(tuple(tokens), marked)
+
+
+def hide(text: str) -> tuple[str, set[int]]:
+    """A text of the same length in which the unseen is blank and the fixed a word; and where the fixed is."""
+    shown = LINK.sub(lambda match: f" {match[1]} ".ljust(len(match[0])), text)
+    shown = UNSEEN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), shown)
+    places: set[int] = set()
+    for match in list(FIXED.finditer(shown)):
+        word = match[0] if match["whole"] else match[0].rstrip(TRAILING)
+        if word.strip():
+            places.update(range(match.start(), match.start() + len(word)))
+            shown = shown[: match.start()] + STAND_IN * len(word) + shown[match.start() + len(word) :]
+    return shown, places
+
+
+def cut_lines(text: str, shown: str) -> Iterator[tuple[int, int]]:
+    """Stretches of lines that belong together: a line that is not long, or before a mark, ends a sentence."""
+    start = end = 0
+    lines = text.splitlines(keepends=True)
+    for line, following in zip(lines, [*lines[1:], ""]):
+        end += len(line)
+        goes_on = following.strip() and not UNSEEN.match(following)
+        broken = len(line) > LONG_LINE or following.lstrip()[:1].islower()
+        if not (goes_on and broken):
+            yield start, end
+            start = end
+
+
+def cut_sentences(text: str) -> Iterator[list[tuple[int, str]]]:
+    """Sentences by spaCy's rules, as words and their places."""
+    sentence: list[tuple[int, str]] = []
+    ended = False
+    for token in load_rules()(text):
+        ended = ended or bool(token.is_sent_start)
+        if token.is_space:
+            continue
+        if sentence and ended and not continues(sentence, token.text):
+            yield sentence
+            sentence = []
+        ended = False
+        sentence.append((token.idx, token.text))
+    if sentence:
+        yield sentence
+
+
+def continues(sentence: list[tuple[int, str]], word: str) -> bool:
+    """Whether a full stop was none: a small letter follows, or it stood after an initial."""
+    is_initial = sentence[-1][1] == "." and len(sentence) > 1 and re.fullmatch("[A-HJ-Z]", sentence[-2][1])
+    return word[:1].islower() or bool(is_initial)
+
+
+@cache
+def load_rules() -> Any:
+    """spaCy's English tokenizer, and its rule-based sentence splitter."""
+    import spacy
+
+    rules = spacy.blank("en")
+    rules.add_pipe("sentencizer")
+    rules.max_length = 10_000_000
+    return rules

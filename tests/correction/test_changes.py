@@ -1,0 +1,105 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from btr.corpus.m2 import Edit
+from btr.correction.changes import Change, allowed, apply, joins, place
+from btr.correction.segments import STAND_IN, Token, cut_segments
+from btr.metrics.errant import extract_edits
+
+
+def edit(start, end, words, kind="X"):
+    return Edit(start, end, kind, (words,))
+
+
+def changed(text, *edits):
+    (segment,) = cut_segments(text, lambda word: word)
+    return apply(text, place(text, segment.tokens, edits))
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "expected"),
+    [
+        ("I  has a\tdog .", [edit(1, 2, "have")], "I  have a\tdog ."),
+        ("He don't go", [edit(1, 2, "does")], "He doesn't go"),
+        ("He don't go", [edit(1, 3, "does not")], "He does not go"),
+        ("He do not go", [edit(1, 3, "does n't")], "He doesn't go"),
+        ("He do not go", [edit(2, 3, "n't")], "He don't go"),
+        ("He don't go", [edit(2, 3, "not")], "He do not go"),
+        ("go to school", [edit(2, 2, "the")], "go to the school"),
+        ("go to\nschool", [edit(2, 2, "the")], "go to\nthe school"),
+        ("school is", [edit(0, 0, "The")], "The school is"),
+        ("it is", [edit(2, 2, ".")], "it is."),
+        ("it is", [edit(2, 2, "so")], "it is so"),
+        ("However I go", [edit(1, 1, ",")], "However, I go"),
+        ("well known man", [edit(1, 1, "-")], "well-known man"),
+        ("he said yes", [edit(2, 2, "(")], "he said (yes"),
+        ("in the the sea", [edit(1, 2, "")], "in the sea"),
+        ("the sea", [edit(0, 1, "")], "sea"),
+        ("sea the", [edit(1, 2, "")], "sea"),
+        ("the sea of , but", [edit(2, 3, "")], "the sea, but"),
+        ("I , go", [edit(1, 2, "")], "I go"),
+        ("I, go", [edit(1, 2, "")], "I go"),
+        ("one two\nthree", [edit(1, 2, "")], "one\nthree"),
+        ("a **big** dog", [edit(1, 2, "")], "a **** dog"),
+        ("old old dog", [edit(0, 1, "an"), edit(1, 2, "older")], "an older dog"),
+        ("a b c", [edit(0, 1, "x"), edit(1, 1, "y"), edit(2, 3, "")], "x y b"),
+        ('he said " yes "', [edit(3, 4, "no")], 'he said " no "'),
+        ("say yes", [edit(1, 2, '" yes "')], 'say "yes"'),
+    ],
+)
+def test_changes_by_hand(text, edits, expected):
+    assert changed(text, *edits) == expected
+
+
+def test_what_is_fixed_stays():
+    text = "See http://x.y now"
+    (segment,) = cut_segments(text, lambda word: word)
+    edits = [edit(0, 1, "Look"), edit(1, 2, "Y"), edit(2, 2, STAND_IN), edit(2, 3, "then")]
+    assert allowed(text, segment.tokens, edits) == [edits[0], edits[3]]
+
+
+def test_headings_get_no_full_stop():
+    text = "# My day"
+    tokens = next(iter(cut_segments(text, lambda word: word))).tokens
+    edits = [edit(1, 2, "days"), edit(2, 2, ".")]
+    assert allowed(text, tokens, edits, marked=True) == edits[:1]
+    assert allowed(text, tokens, edits) == edits
+
+
+def test_what_is_unseen_stays():
+    text = "I has **the** dog"
+    (segment,) = cut_segments(text, lambda word: word)
+    assert allowed(text, segment.tokens, [edit(1, 3, "have a"), edit(3, 4, "dogs")]) == [edit(3, 4, "dogs")]
+    assert changed(text, edit(1, 2, "have"), edit(2, 3, "a"), edit(3, 3, "old")) == "I have **a** old dog"
+
+
+def test_quotes_open_and_close():
+    words = ["he", "said", '"', "yes", '"', "."]
+    assert [joins(words, k) for k in range(1, 6)] == [False, False, True, True, True]
+
+
+def test_a_change_counts_from_the_start_of_its_block():
+    assert apply("a dog", [Change(12, 15, "cat")], 10) == "a cat"
+
+
+WORDS = st.lists(st.sampled_from(["a", "dog", "is", "n't", ",", ".", "(", '"', "the", "-"]), min_size=1, max_size=7)
+GAPS = st.lists(st.sampled_from([" ", "  ", "\n", "\t"]), min_size=8, max_size=8)
+
+
+@settings(deadline=None)
+@given(WORDS, GAPS, WORDS)
+def test_words_become_the_candidates_and_the_rest_stays(words, gaps, candidate):
+    """Outside of the changes nothing moves; and the result has the candidate's words, in order."""
+    text = "".join(word + gap for word, gap in zip(words, gaps))
+    place_of = 0
+    tokens = []
+    for word, gap in zip(words, gaps):
+        tokens.append(Token(place_of, place_of + len(word), word))
+        place_of += len(word) + len(gap)
+    edits = extract_edits(" ".join(words), " ".join(candidate))
+    changes = place(text, tokens, edits)
+    assert all(one.end <= other.start for one, other in pairwise(changes))
+    assert "".join(apply(text, changes).split()) == "".join(candidate)

@@ -1,0 +1,177 @@
+"""Corrections of whole texts, by an engine whose candidates are known."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from btr.candidates.base import Engine, Found, Search
+from btr.corpus.m2 import read_m2
+from btr.corpus.scores import Scored
+from btr.correction.blocks import cut_blocks
+from btr.correction.correct import chunks
+from btr.correction.corrector import Corrector
+from btr.correction.profiles import read_profile
+from btr.correction.render import FORMS, Renderer, write_text
+from btr.errors import InputError
+from btr.rerankers.base import Reranker, Rule
+
+WRONG = {"has": "have", "dog": "dogs", "the": "", "go": "went away", "very": "very ,", "don't": "does n't"}
+
+
+class Scripted(Engine):
+    """Reads characters; writes the source with each word of a script replaced, and then the source itself."""
+
+    signature = "scripted"
+    ends = (0,)
+
+    def __init__(self, script=None):
+        self.script = WRONG if script is None else script
+
+    def read(self, texts):
+        return [[ord(char) if ord(char) < 0x2100 else 1 for char in text] + [0] for text in texts]
+
+    def write(self, tokens):
+        return ["".join(chr(token) for token in own if token > 1) for own in tokens]
+
+    def search(self, sources, search: Search):
+        found = []
+        for (text,) in ([text] for text in self.write(sources)):
+            better = " ".join(" ".join(self.script.get(word, word) for word in text.split()).split())
+            found.append([Found(*self.read([own]), -1.0 - k) for k, own in enumerate((better, text))])
+        return found
+
+    def log_probs(self, sources, targets):
+        return [-3.0] * len(targets)
+
+
+class Opposed(Reranker):
+    """Likes the source better than anything."""
+
+    kind = signature = "opposed"
+
+    def score_many(self, rows):
+        return [
+            Scored(
+                row.source, row.candidates, tuple(0.0 if text == row.source else -4.0 for text in row.candidates), ()
+            )
+            for row in rows
+        ]
+
+
+def run(text, script=None, reranker=None, rule=None, markdown=False):
+    corrector = Corrector(Scripted(script), Search(size=2), reranker, rule)
+    blocks = cut_blocks(io.StringIO(text, newline="\n"), markdown)
+    return [record for chunk in chunks(blocks) for record in corrector.correct_blocks(chunk)]
+
+
+def corrected(text, **options):
+    return "".join(map(write_text, run(text, **options)))
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_without_proposals_nothing_changes(text):
+    assert corrected(text, script={}) == text
+
+
+PIECES = [
+    "I ",
+    "has ",
+    "the ",
+    "go",
+    "dog",
+    ".",
+    "!\n",
+    "\n\n",
+    " 😀 ",
+    "`go`",
+    "http://the.go ",
+    "**very** ",
+    "don't ",
+    "\r\n",
+    "(",
+    "- ",
+]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join), st.booleans())
+def test_with_proposals_only_their_spans_change(text, markdown):
+    records = run(text, markdown=markdown)
+    edits = [edit for record in records for sentence in record["sentences"] for edit in sentence["edits"]]
+    result, done = [], 0
+    for edit in edits:
+        assert edit["start"] >= done
+        assert text[edit["start"] : edit["end"]] == edit["original"]
+        result += [text[done : edit["start"]], edit["replacement"]]
+        done = edit["end"]
+    assert "".join([*result, text[done:]]) == "".join(map(write_text, records))
+    for kept in ("😀", "`go`", "http://the.go", "**"):
+        assert "".join(map(write_text, records)).count(kept) == text.count(kept)
+
+
+def test_a_text_with_everything():
+    text = "# My  dog\r\n\r\nI has\ta **dog** 😀, and  the\u00a0cat.\nHe don't `go dog`!\n\n```\nI has\n```\n- I has\n"
+    assert corrected(text) == (
+        "# My  dogs\r\n\r\nI have\ta **dogs** 😀, and  cat.\nHe don't `go dog`!\n\n```\nI has\n```\n- I have\n"
+    )
+
+
+def test_json_says_all_there_is_to_say():
+    (record,) = run("Hi! I has it.\n")
+    first, second = map(json.loads, Renderer("json").write(record).splitlines())
+    assert (first["start"], first["end"], first["edits"]) == (0, 3, [])
+    assert second == {
+        "start": 4,
+        "end": 13,
+        "source": "I has it .",
+        "edits": [{"start": 6, "end": 9, "original": "has", "replacement": "have", "type": "R:VERB:SVA"}],
+        "tokens": [[1, 2, "R:VERB:SVA", "have"]],
+        "decision": "equal",
+        "margin": 0.0,
+        "choice": 0,
+        "candidates": [
+            {"text": "I have it .", "f": pytest.approx(0.731059, abs=1e-6), "log_prob": -1.0},
+            {"text": "I has it .", "f": pytest.approx(0.268941, abs=1e-6), "log_prob": -2.0},
+        ],
+    }
+
+
+def test_the_reranker_decides_by_the_threshold():
+    assert corrected("I has it.", reranker=Opposed(), rule=Rule(0.5)) == "I has it."
+    assert corrected("I has it.", reranker=Opposed(), rule=Rule(0.99)) == "I have it."
+    (record,) = run("I has it.", reranker=Opposed(), rule=Rule(0.5))
+    (sentence,) = record["sentences"]
+    assert (sentence["decision"], sentence["choice"]) == ("accept", 1)
+    assert sentence["margin"] == pytest.approx((1 - 0.018316) / (1 + 0.018316), abs=1e-5)
+
+
+def test_forms(tmp_path):
+    (record,) = run("I has one dog.\n")
+    written = {form: Renderer(form).write(record) for form in FORMS}
+    assert written["text"] == "I have one dogs.\n"
+    assert written["diff"] == "I [-has-]{+have+} one [-dog-]{+dogs+}.\n"
+    (tmp_path / "out.m2").write_text(written["m2"])
+    (sentence,) = read_m2(tmp_path / "out.m2")
+    assert sentence.corrected() == "I have one dogs ."
+    assert "→ 0.73  I have one dogs ." in written["alternatives"]
+    coloured = Renderer("diff", colour=True).write(record)
+    assert "\033[31;9mhas\033[0m\033[32mhave\033[0m" in coloured
+
+
+def test_sentences_too_long_or_foreign_are_left():
+    records = run("I has " + "so " * 300 + "much. Der Hund ist groß und the dog läuft sehr schnell nach Hause.")
+    assert [sentence["left"] for record in records for sentence in record["sentences"]] == ["too_long", "not_english"]
+    assert not any(sentence["edits"] for record in records for sentence in record["sentences"])
+
+
+def test_profiles(tmp_path):
+    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "threshold": 0.3}}')
+    assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 0.3)
+    with pytest.raises(InputError, match="profile must be one of minimal, fluency, not 'nice'"):
+        read_profile(str(tmp_path), "nice")
+    with pytest.raises(InputError, match=r"profiles\.json: is no file of profiles"):
+        read_profile(str(tmp_path), "fluency")

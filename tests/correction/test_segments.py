@@ -1,0 +1,71 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from btr.correction.segments import cut_segments, hide
+
+
+def sources(text, see=lambda word: word):
+    return [segment.source for segment in cut_segments(text, see)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He don't know. Is it?  Yes!", ["He do n't know .", "Is it ?", "Yes !"]),
+        ("See http://a.b/c_d?e=f, or mail me@x.org.", ["See X , or mail X ."]),
+        ("Call `f(x) = 1` or ``a`b`` now.", ["Call X or X now ."]),
+        ("We use snake_case and --flag here.", ["We use X and X here ."]),
+        ("It is **very** good, *I* think_.", ["It is very good , I think ."]),
+        ("Read [this page](http://x.y) ![pic](z.png) now.", ["Read this page now ."]),
+        ("A <b>bold</b> word &amp; more.", ["A bold word X more ."]),
+        ("# My day\n", ["My day"]),
+        ("- one\n- two\n", ["one", "two"]),
+        ("1. First thing\n2. Second thing\n", ["First thing", "Second thing"]),
+        ("> She say so.\n", ["She say so ."]),
+        ("| a | b |\n| - | - |\n", []),
+        ("J. Smith met Mr. Brown etc. and left.", ["J. Smith met Mr. Brown etc . and left ."]),
+    ],
+)
+def test_what_the_model_reads(text, expected):
+    assert sources(text) == expected
+
+
+def test_lines_that_were_wrapped_belong_together():
+    long = "This is a line of a paragraph that someone has wrapped at the page's\nedge. It go on."
+    assert sources(long) == [
+        "This is a line of a paragraph that someone has wrapped at the page 's edge .",
+        "It go on .",
+    ]
+    assert sources("Dear Ann\nHow are you\n") == ["Dear Ann", "How are you"]
+    assert sources("he said that\nhe is here\n") == ["he said that he is here"]
+
+
+def test_what_the_model_does_not_know_is_not_seen():
+    (segment,) = cut_segments("I has 😀 a dog 你好.", lambda word: word if word.isascii() else "")
+    assert segment.source == "I has a dog ."
+    assert segment.tokens[2].start == 8
+
+
+def test_headings_and_items_are_marked():
+    assert [segment.marked for segment in cut_segments("# Title\nSome text\n- item\n", str)] == [True, False, True]
+
+
+@given(st.text())
+def test_tokens_stand_where_they_say(text):
+    end = 0
+    for segment in cut_segments(text, lambda word: word):
+        for token in segment.tokens:
+            assert end <= token.start < token.end <= len(text)
+            end = token.end
+            if not token.fixed:
+                assert token.seen == text[token.start : token.end]
+
+
+@given(st.text(st.sampled_from("ab`_*[]()<>/#@&;:.~ \nhttp")))
+def test_hiding_keeps_the_length_and_the_lines(text):
+    shown, _ = hide(text)
+    assert len(shown) == len(text)
+    assert [k for k, char in enumerate(shown) if char == "\n"] == [
+        k for k, char in enumerate(text) if char == "\n" and shown[k] == "\n"
+    ]

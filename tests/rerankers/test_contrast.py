@@ -1,0 +1,81 @@
+import pytest
+import tiny
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from btr.corpus.candidates import Candidates
+from btr.models.load import load
+from btr.rerankers.contrast import Contrast, differing, differing_places, hide
+from btr.rerankers.score import load_reranker
+
+END = 1
+ROWS = [
+    Candidates("I has two cat .", ("I have two cats .", "I have two cat .", "I has cat .", "I have two cats .")),
+    Candidates("he go", ("he goes",)),
+    Candidates("he go", ("he goes", "he went on")),
+]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ([5, 6, 7, END], [5, 6, 7, END], (set(), set())),
+        ([5, 9, 7, END], [5, 6, 7, END], ({1}, {1})),  # another word
+        ([5, 6, 9, 7, END], [5, 6, 7, END], ({2}, {1, 2})),  # a word too many; the other lacks it between these
+        ([7, END], [6, 7, END], ({0}, {0})),  # … at the start
+        ([9, 8, END], [5, 6, END], ({0, 1}, {0, 1})),
+    ],
+)
+def test_where_candidates_differ(one, other, expected):
+    assert differing(one, other) == expected
+    assert differing(other, one) == expected[::-1]
+
+
+def test_places_are_those_in_which_any_other_differs():
+    assert differing_places([[5, 6, 7, END], [5, 9, 7, END], [5, 6, 8, END]]) == [[1, 2], [1, 2], [1, 2]]
+    assert differing_places([[5, 6, END]]) == [[]]
+
+
+@given(st.lists(st.lists(st.integers(3, 6), min_size=1, max_size=6), min_size=2, max_size=4))
+def test_the_rest_is_common_to_all(candidates):
+    """What is not masked stands in all candidates, in the same order."""
+    rest = [
+        [token for k, token in enumerate(tokens) if k not in places]
+        for tokens, places in zip(candidates, differing_places(candidates))
+    ]
+    for own in rest:
+        for tokens in candidates:
+            left = iter(tokens)
+            assert all(token in left for token in own)
+
+
+@pytest.mark.parametrize("budget", [1, 4096])
+@pytest.mark.parametrize("style", ["v1.1", "v1.0", "mt5"])
+def test_scores_are_those_of_the_librarys_forward_pass(tmp_path, style, budget):
+    folder = tiny.save_t5(tmp_path, style, bidirectional=True)
+    loaded = load("btr", folder)
+    reranker = Contrast(loaded, budget)
+    for row, scored in zip(ROWS, reranker.score_many(ROWS), strict=True):
+        tokens = [loaded.tokenizer(text)["input_ids"] for text in row.candidates]
+        source = torch.tensor([loaded.tokenizer(row.source)["input_ids"]])
+        for own, places, value in zip(tokens, differing_places(tokens), scored.means, strict=True):
+            rows = torch.tensor([[0, *hide(own, places, reranker.mask)]])
+            with torch.no_grad():
+                logits = loaded.model(input_ids=source, decoder_input_ids=rows, use_cache=False).logits[0]
+            expected = sum(float(logits.log_softmax(-1)[place, own[place]]) for place in places)
+            assert value == pytest.approx(expected, abs=1e-4)
+
+
+def test_it_is_named_by_its_kind(tmp_path):
+    folder = tiny.save_t5(tmp_path, bidirectional=True)
+    reranker = load_reranker(f"contrast:{folder}")
+    assert reranker.signature.startswith("contrast|model:")
+    assert reranker.kind == "contrast"
+
+
+def test_what_is_too_long_is_not_scored(tmp_path):
+    reranker = load_reranker(f"contrast:{tiny.save_t5(tmp_path, bidirectional=True)}")
+    scored = reranker.score("he go", ["he goes", "he " * 600])
+    assert scored.means[1] is None
+    assert scored.means[0] is not None
