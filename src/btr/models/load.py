@@ -226,15 +226,17 @@ def identity(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
 
 
 def quantise(model: PreTrainedModel) -> None:
-    """Make all linear layers int8 but the last, in place: weights once, activations as they come (CPU only)."""
+    """Make all linear layers int8 but the last, in place: weights once, by rows, inputs as they come (CPU only)."""
     import warnings
 
-    from torch.ao.quantization import quantize_dynamic
+    from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
 
     last = model.get_output_embeddings()
     layers = {
-        name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear) and module is not last
+        name: per_channel_dynamic_qconfig
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear) and module is not last
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        quantize_dynamic(model, layers, torch.qint8, inplace=True)
+        quantize_dynamic(model, layers, inplace=True)
