@@ -79,7 +79,7 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
     return Loaded(model, tokenizer, signature)
 
 
-def read_model(kind: str, config: Any, name: str, dtype: torch.dtype) -> tuple[PreTrainedModel, list[str]]:
+def read_model(kind: str, config: Any, name: str, dtype: torch.dtype) -> tuple[Any, list[str]]:
     """A model of a kind, from a plain folder or a compact one, and the names of weights that it lacks."""
     options = {"config": config, "dtype": dtype, "output_loading_info": True}
     try:
