@@ -8,16 +8,18 @@ if TYPE_CHECKING:
     from btr.corpus.cleaning import clean
     from btr.correction.correct import correct
     from btr.metrics.evaluate import compare, evaluate
+    from btr.models.compact import compact
     from btr.rerankers.rerank import rerank
     from btr.rerankers.score import score
     from btr.training.train import train
 
 __version__ = "0.1.0"
-__all__ = ["clean", "compare", "correct", "evaluate", "generate", "rerank", "score", "train"]
+__all__ = ["clean", "compact", "compare", "correct", "evaluate", "generate", "rerank", "score", "train"]
 
 # Each verb is found where it is written, when it is first used: importing btr stays light.
 _VERBS = {
     "clean": "btr.corpus.cleaning",
+    "compact": "btr.models.compact",
     "compare": "btr.metrics.evaluate",
     "correct": "btr.correction.correct",
     "evaluate": "btr.metrics.evaluate",

@@ -144,6 +144,12 @@ def print_trained(result: Mapping[str, Any], console: Console) -> None:
         console.print(f"Model: {result['model']}", soft_wrap=True)
 
 
+def print_compacted(result: Mapping[str, Any], console: Console) -> None:
+    """How small a model has become."""
+    size = f"{result['megabytes']:,} MB, of {result['float32_megabytes']:,} MB in float32"
+    console.print(f"Model: {result['model']} ({size})", soft_wrap=True)
+
+
 def print_methods(result: Mapping[str, Any], console: Console) -> None:
     """The paper's Table 2."""
     name = list(next(iter(result["methods"].values()))["oracle"])[-1]

@@ -44,7 +44,8 @@ def compare_methods(
     load_gold(metric, gold=gold, source=source, reference=reference)  # before hours of work
     Path(folder).mkdir(parents=True, exist_ok=True)
     try:
-        from btr.models.convert import fetch, fingerprint, read_json
+        from btr.models.convert import fingerprint, read_json
+        from btr.models.load import fetch
     except ImportError as error:
         raise needs_models("generating", error) from None
     way = {"sources": name_file(sources), "model": fingerprint(fetch(model)), **options}

@@ -8,8 +8,8 @@ import torch
 
 from btr.candidates.base import Engine, Found, Search, Tokens
 from btr.errors import InputError
-from btr.models.convert import COMPUTE, MADE_FROM, convert, fetch, read_json, version
-from btr.models.load import choose_device, first_line, load_tokenizer, read_config
+from btr.models.convert import COMPUTE, MADE_FROM, convert, read_json, version
+from btr.models.load import choose_device, fetch, first_line, load_tokenizer, read_config
 
 BATCH = 32  # sources of a worker's batch: a number that does not depend on the machine, so that results don't
 WORKERS = 8  # at most

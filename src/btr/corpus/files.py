@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -158,3 +159,13 @@ def write_lines(path: PathLike, lines: Iterable[str]) -> None:
     """Write one line after another, all or nothing."""
     with writing(path) as file:
         file.writelines(f"{line}\n" for line in lines)
+
+
+def replace_folder(new: Path, place: Path) -> None:
+    """Put a complete folder in the place of another, which is there as `.old` until the new one stands."""
+    old = place.with_name(f"{place.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if place.exists():
+        os.rename(place, old)
+    os.rename(new, place)
+    shutil.rmtree(old, ignore_errors=True)

@@ -12,10 +12,11 @@ from typing import Any
 
 from btr.errors import InputError, needs_models
 from btr.models.bidirectional import MODEL_TYPES
-from btr.models.load import TOKENIZER_FILES, check_kind, find, first_line, quiet, read_config
+from btr.models.compact import expand_to
+from btr.models.load import FILES, check_kind, fetch, find, first_line, quiet, read_config
+from btr.models.rows import CONFIG_KEY
 
 COMPUTE = "float32", "int8"
-FILES = "*.safetensors", "*.bin", "config.json", "generation_config.json", "merges.txt", *TOKENIZER_FILES
 MADE_FROM = "made-from.json"
 
 
@@ -35,7 +36,11 @@ def convert(name: str, compute: str = "int8") -> Path:
             return target
         temporary = Path(tempfile.mkdtemp(prefix=".ctranslate2-", dir=place))
         try:
-            run_converter(str(folder), temporary / "model", compute, name)
+            plain = folder
+            if getattr(config, CONFIG_KEY, False):
+                plain = temporary / "plain"
+                expand_to(folder, name, plain)
+            run_converter(str(plain), temporary / "model", compute, name)
             (temporary / "model" / MADE_FROM).write_text(json.dumps(made_from))
             shutil.rmtree(target, ignore_errors=True)
             os.rename(temporary / "model", target)
@@ -55,19 +60,6 @@ def alone(path: Path) -> Iterator[None]:
         except ImportError:  # no such locks on this system
             pass
         yield
-
-
-def fetch(name: str) -> Path:
-    """A model's folder; one of the hub is downloaded if it is not there."""
-    folder = find(name)
-    if Path(folder).is_dir():
-        return Path(folder)
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(folder, allow_patterns=list(FILES)))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name}: can't be fetched from the hub ({first_line(error)}).") from None
 
 
 def run_converter(folder: str, target: Path, compute: str, name: str) -> None:

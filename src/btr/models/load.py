@@ -9,24 +9,28 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load_file
 from transformers import (
     AutoConfig,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    GenerationConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 from transformers.utils import logging as transformers_logging
 
 from btr.errors import InputError
+from btr.models import rows
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, check_bidirectional, make_bidirectional
 
 SHIPPED = Path(__file__).parent / "shipped"
 RIGHT_TO_LEFT_KEY = "right_to_left"
 DTYPES = "float32", "bfloat16"
 TOKENIZER_FILES = "tokenizer.json", "spiece.model", "sentencepiece.bpe.model", "vocab.json", "vocab.txt"
+FILES = "*.safetensors", "*.bin", "config.json", "generation_config.json", "merges.txt", *TOKENIZER_FILES
 AUTO_CLASSES: dict[str, Any] = {
     "seq2seq": AutoModelForSeq2SeqLM,
     "btr": AutoModelForSeq2SeqLM,
@@ -61,13 +65,8 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
     folder = find(name)
     config = read_config(folder, name)
     check_kind(kind, config, name)
-    try:
-        model, report = AUTO_CLASSES[kind].from_pretrained(
-            folder, config=config, dtype=getattr(torch, dtype), output_loading_info=True
-        )
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
-    if missing := sorted(report["missing_keys"]):
+    model, missing = read_model(kind, config, name, getattr(torch, dtype))
+    if missing:
         raise InputError(f"{name}: has no weights for {missing[0]}, so it is not a trained {kind} model.")
     tokenizer = load_tokenizer(folder, config, name)
     model = model.to(place).eval()
@@ -78,6 +77,36 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
         quantise(model)
         signature += "|int8"
     return Loaded(model, tokenizer, signature)
+
+
+def read_model(kind: str, config: Any, name: str, dtype: torch.dtype) -> tuple[Any, list[str]]:
+    """A model of a kind, from a plain folder or a compact one, and the names of weights that it lacks."""
+    options = {"config": config, "dtype": dtype, "output_loading_info": True}
+    try:
+        if not hasattr(config, rows.CONFIG_KEY):
+            model, report = AUTO_CLASSES[kind].from_pretrained(find(name), **options)
+        else:
+            delattr(config, rows.CONFIG_KEY)  # so that what is saved of it later is plain
+            folder = fetch(name)
+            with torch.device("meta"):
+                own = type(AUTO_CLASSES[kind].from_config(config))
+            model, report = own.from_pretrained(None, state_dict=rows.unpack(read_weights(folder, name)), **options)
+            if (folder / "generation_config.json").is_file():
+                model.generation_config = GenerationConfig.from_pretrained(folder)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
+    return model, sorted(report["missing_keys"])
+
+
+def read_weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
+    """All weights of a folder, as they are on disk."""
+    files = [path for path in [folder / "model.safetensors"] if path.is_file()] or [*folder.glob("model-*.safetensors")]
+    if not files:
+        raise InputError(f"{name}: has no model.safetensors.")
+    try:
+        return {key: weight for path in files for key, weight in load_file(path).items()}
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{name}: its weights can't be read ({first_line(error)}).") from None
 
 
 def choose_device(name: str | None) -> torch.device:
@@ -132,6 +161,19 @@ def find(name: str) -> str:
     if name.startswith((".", "/", "~")) or name.count("/") > 1:  # a hub id is name or owner/name
         raise InputError(f"{name}: no such folder.")
     return name
+
+
+def fetch(name: str) -> Path:
+    """A model's folder; one of the hub is downloaded if it is not there."""
+    folder = find(name)
+    if Path(folder).is_dir():
+        return Path(folder)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(folder, allow_patterns=list(FILES)))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: can't be fetched from the hub ({first_line(error)}).") from None
 
 
 def read_config(folder: str, name: str) -> Any:
@@ -189,15 +231,17 @@ def identity(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
 
 
 def quantise(model: PreTrainedModel) -> None:
-    """Make all linear layers int8 but the last, in place: weights once, activations as they come (CPU only)."""
+    """Make all linear layers int8 but the last, in place: weights once, by rows, inputs as they come (CPU only)."""
     import warnings
 
-    from torch.ao.quantization import quantize_dynamic
+    from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
 
     last = model.get_output_embeddings()
     layers = {
-        name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear) and module is not last
+        name: per_channel_dynamic_qconfig
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear) and module is not last
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        quantize_dynamic(model, layers, torch.qint8, inplace=True)
+        quantize_dynamic(model, layers, inplace=True)

@@ -3,12 +3,11 @@
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import PreTrainedTokenizerBase
 
 from btr.errors import InputError
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, make_bidirectional
-from btr.models.load import AUTO_CLASSES, RIGHT_TO_LEFT_KEY, find, first_line, load_tokenizer, quiet, read_config
+from btr.models.load import RIGHT_TO_LEFT_KEY, find, load_tokenizer, quiet, read_config, read_model
 
 
 def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[Any, PreTrainedTokenizerBase]:
@@ -32,13 +31,8 @@ def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[
     if kind == "bert":
         config.num_labels = 2
     torch.manual_seed(seed)  # of what is made new
-    try:
-        model, report = AUTO_CLASSES[kind].from_pretrained(
-            folder, config=config, dtype=torch.float32, output_loading_info=True
-        )
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
-    if is_t5 and (missing := sorted(report["missing_keys"])):
+    model, missing = read_model(kind, config, name, torch.float32)
+    if is_t5 and missing:
         raise InputError(f"{name}: has no weights for {missing[0]}; is it complete?")
     if kind == "btr":
         make_bidirectional(model)

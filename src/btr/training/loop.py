@@ -6,7 +6,6 @@ killed and resumed goes on as if nothing had happened, and several processes do 
 
 import json
 import math
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from accelerate import Accelerator
 from safetensors.torch import load_file, save_file
 from transformers.optimization import Adafactor
 
+from btr.corpus.files import replace_folder
 from btr.errors import InputError
 from btr.models.load import identity
 from btr.training.data import DROPOUT, MASKS, SHAPE, Update, deal, generator
@@ -200,16 +200,6 @@ class Trainer:
                 self.progress = progress
                 return True
         return False
-
-
-def replace_folder(new: Path, place: Path) -> None:
-    """Put a complete folder in the place of another, which is there as `.old` until the new one stands."""
-    old = place.with_name(f"{place.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        os.rename(place, old)
-    os.rename(new, place)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def make_optimizer(settings: Optimizer, weights: list[Any]) -> torch.optim.Optimizer:

@@ -18,14 +18,14 @@ from accelerate.state import AcceleratorState
 from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
 
 from btr import __version__
-from btr.corpus.files import PathLike
+from btr.corpus.files import PathLike, replace_folder
 from btr.errors import InputError, Interrupted
 from btr.models.start import load_start
 from btr.rerankers.btr import mask_token
 from btr.training.card import write_card
 from btr.training.data import prepare, used_pieces
 from btr.training.encoder_tasks import BertTask, RobertaTask
-from btr.training.loop import Progress, Trainer, replace_folder
+from btr.training.loop import Progress, Trainer
 from btr.training.recipe import Recipe, expand, read_recipe, write_recipe
 from btr.training.tasks import BTRTask, T5Task, Task
 from btr.training.validation import Validator
