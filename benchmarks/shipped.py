@@ -24,7 +24,7 @@ from btr.corpus.files import writing
 from btr.corpus.scores import Scored, read_scores
 from btr.correction.corrector import MAX_LENGTH, MODEL, RERANKER
 from btr.correction.profiles import read_profile
-from btr.metrics.base import Metric, Score
+from btr.metrics.base import Metric
 from btr.metrics.gold import load_gold
 from btr.rerankers.thresholds import choose_all, cross_validate
 from btr.tables import make_table

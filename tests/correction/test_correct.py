@@ -4,18 +4,21 @@ import io
 import json
 
 import pytest
+import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import btr
+import btr.correction.correct as correct_module
 from btr.candidates.base import Engine, Found, Search
 from btr.corpus.m2 import read_m2
 from btr.corpus.scores import Scored
 from btr.correction.blocks import cut_blocks
-from btr.correction.correct import chunks
+from btr.correction.correct import chunks, correct_file
 from btr.correction.corrector import Corrector
 from btr.correction.profiles import read_profile
 from btr.correction.render import FORMS, Renderer, write_text
-from btr.errors import InputError
+from btr.errors import InputError, Interrupted
 from btr.rerankers.base import Reranker, Rule
 
 WRONG = {"has": "have", "dog": "dogs", "the": "", "go": "went away", "very": "very ,", "don't": "does n't"}
@@ -175,3 +178,83 @@ def test_profiles(tmp_path):
         read_profile(str(tmp_path), "nice")
     with pytest.raises(InputError, match=r"profiles\.json: is no file of profiles"):
         read_profile(str(tmp_path), "fluency")
+
+
+def scripted(options):
+    return Corrector(Scripted(), Search(size=2), options.get("reranker"))
+
+
+def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
+    text = tmp_path / "long.txt"
+    text.write_bytes(b"I has one dog.\r\n\r\n" * 2_000)  # six chunks
+    monkeypatch.setattr(correct_module, "load_corrector", scripted)
+    told = correct_file(text, tmp_path / "whole.txt")
+    assert (tmp_path / "whole.txt").read_bytes() == b"I have one dogs.\r\n\r\n" * 2_000
+    assert (told["sentences"], told["changed"], told["edits"]) == (2_000, 2_000, 4_000)
+
+    class Stopped(Corrector):
+        done = 0
+
+        def correct_blocks(self, blocks):
+            self.done += 1
+            if self.done > 3:
+                raise KeyboardInterrupt
+            return super().correct_blocks(blocks)
+
+    monkeypatch.setattr(correct_module, "load_corrector", lambda _: Stopped(Scripted(), Search(size=2)))
+    with pytest.raises(Interrupted, match="the same command goes on"):
+        correct_file(text, tmp_path / "out.txt")
+    assert not (tmp_path / "out.txt").exists()
+    again = correct_file(text, tmp_path / "out.txt")  # three more chunks, and no more
+    assert (tmp_path / "out.txt").read_bytes() == (tmp_path / "whole.txt").read_bytes()
+    assert again == told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["long.txt", "out.txt", "whole.txt"]
+
+
+def test_standard_streams(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(correct_module, "load_corrector", scripted)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"I has it.\n")))
+    correct_file("-", form="diff")
+    assert capsys.readouterr().out == "I [-has-]{+have+} it.\n"
+
+
+def test_an_empty_text_stays_empty(tmp_path, monkeypatch):
+    monkeypatch.setattr(correct_module, "load_corrector", scripted)
+    (tmp_path / "empty.txt").write_text("")
+    told = correct_file(tmp_path / "empty.txt", tmp_path / "out.txt")
+    assert told == {"signature": "scripted|beam|size:2|max-length:200"}
+    assert (tmp_path / "out.txt").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("missing.txt",), "missing.txt: no such file"),
+        (("t.txt", "t.txt"), "t.txt: is an input, too"),
+        (("t.txt", "nowhere/out.txt"), "cannot be written"),
+    ],
+)
+def test_wrong_paths_are_told_before_any_model_is_loaded(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("I has it.")
+    with pytest.raises(InputError, match=message):
+        correct_file(*arguments, model="no-such-model")
+
+
+def test_a_line_of_ten_thousand_words(monkeypatch):
+    text = "I has one dog. " * 2_500
+    assert corrected(text) == "I have one dogs. " * 2_500
+
+
+def test_tiny_models_of_all_kinds_work_together(tmp_path):
+    """Random weights propose nonsense; still only spans of edits change, and the reranker's f adds up."""
+    base, other = tiny.save_t5(tmp_path / "base"), tiny.save_t5(tmp_path / "btr", bidirectional=True)
+    text = "I has two cat .\n\nhe go\n"
+    result = btr.correct(text, model=base, reranker=f"contrast:{other}", candidates=3)
+    for sentence in result.sentences:
+        if "candidates" in sentence:
+            unique = {own["text"]: own["f"] for own in sentence["candidates"]}
+            assert sum(unique.values()) == pytest.approx(1, abs=1e-4) or len(unique) < 2 or not any(unique.values())
+        for edit in sentence["edits"]:
+            assert text[edit["start"] : edit["end"]] == edit["original"]
+    assert "contrast|model:" in result.signature
