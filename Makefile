@@ -10,7 +10,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*##/ { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## install, and correct a letter with the shipped models
+demo: $(VENV)/.installed  ## install, and show what btr can do on a small sample
 	@BTR=$(BIN)/btr examples/demo.sh
 
 test: $(VENV)/.tested  ## install, check style and types, run all tests
