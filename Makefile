@@ -25,7 +25,6 @@ bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive
 	$(BIN)/python benchmarks/pll.py
 	$(BIN)/python benchmarks/generate.py
 	$(BIN)/python benchmarks/train.py
-	$(BIN)/python benchmarks/correct.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -36,7 +35,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install --constraint constraints.txt --editable '.[models]'
+	$(PIP) install --constraint constraints.txt --editable .
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

@@ -52,7 +52,7 @@ class RobertaTask(Task):
                 rows.append(mask(row, chosen, generator, self.mask, self.others))
         inputs = encoder_inputs(rows, self.tokenizer, self.device)
         extra = {"asked": torch.tensor(asked, device=self.device)}
-        counts = {"likelihood": len(wanted)}
+        counts = {"likelihood": float(len(wanted))}
         return Batch(
             inputs, torch.tensor(wanted, device=self.device), torch.tensor(negative, device=self.device), counts, extra
         )
