@@ -10,7 +10,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*##/ { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## install, and show what btr can do on a small sample
+demo: $(VENV)/.installed  ## install, and correct a letter with the shipped model
 	@BTR=$(BIN)/btr examples/demo.sh
 
 test: $(VENV)/.tested  ## install, check style and types, run all tests
@@ -35,7 +35,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install --constraint constraints.txt --editable .
+	$(PIP) install --constraint constraints.txt --editable '.[models]'
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

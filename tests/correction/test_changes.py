@@ -45,6 +45,7 @@ def changed(text, *edits):
         ("one two\nthree", [edit(1, 2, "")], "one\nthree"),
         ("a **big** dog", [edit(1, 2, "")], "a **** dog"),
         ("old old dog", [edit(0, 1, "an"), edit(1, 2, "older")], "an older dog"),
+        ("I knew\nnobody", [edit(1, 2, "know"), edit(2, 3, "anyone")], "I know\nanyone"),
         ("a b c", [edit(0, 1, "x"), edit(1, 1, "y"), edit(2, 3, "")], "x y b"),
         ('he said " yes "', [edit(3, 4, "no")], 'he said " no "'),
         ("say yes", [edit(1, 2, '" yes "')], 'say "yes"'),

@@ -197,7 +197,7 @@ def correct(
     threshold: Annotated[float | None, typer.Option(help="How much f must rise; the profile's by default.")] = None,
     candidates: Annotated[int | None, typer.Option(min=1, help="Candidates; as many as the profile says.")] = None,
     model: Annotated[str, typer.Option(help="The base model: a folder, a shipped model or a hub id.")] = "t5gec-small",
-    reranker: Annotated[str, typer.Option(help="none, btr:MODEL, or as in btr score.")] = "btr:btr-small",
+    reranker: Annotated[str, typer.Option(help="none, btr:MODEL, or as in btr score.")] = "none",
     markdown: Annotated[
         bool | None, typer.Option("--markdown/--plain", help="What the text is; by default, .md is Markdown.")
     ] = None,

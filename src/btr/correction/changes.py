@@ -50,11 +50,17 @@ def has_unseen(text: str, tokens: Sequence[Token], place: int) -> bool:
     return 0 < place < len(tokens) and bool(text[tokens[place - 1].end : tokens[place].start].strip())
 
 
+def is_parted(text: str, tokens: Sequence[Token], place: int) -> bool:
+    """Whether something stands before a token that must stay there: what the model did not see, or a line's end."""
+    between = text[tokens[place - 1].end : tokens[place].start] if 0 < place < len(tokens) else ""
+    return bool(between.strip()) or "\n" in between
+
+
 def place(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list[Change]:
-    """The changes of a text that make a sentence's edits, in order. Edits that touch make one change."""
+    """The changes of a text that make a sentence's edits, in order. Edits that touch make one, unless a line ends."""
     groups: list[list[Edit]] = []
     for edit in edits:
-        if groups and groups[-1][-1].end == edit.start and not has_unseen(text, tokens, edit.start):
+        if groups and groups[-1][-1].end == edit.start and not is_parted(text, tokens, edit.start):
             groups[-1].append(edit)
         else:
             groups.append([edit])

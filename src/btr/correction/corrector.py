@@ -20,8 +20,8 @@ from btr.models.load import choose_device, is_t5
 from btr.rerankers.base import Decision, Reranked, Reranker, Rule
 from btr.rerankers.score import WITH_MODEL, load_reranker
 
-MODEL, RERANKER = "t5gec-small", "btr:btr-small"  # that are shipped
 NONE = "none"
+MODEL, RERANKER = "t5gec-small", NONE  # what is shipped
 MAX_LENGTH = 128  # tokens of a sentence, as in training
 KNOWN_WORDS = 100_000  # that are remembered
 TOO_LONG, FOREIGN = "too_long", "not_english"  # why a sentence was left as it is

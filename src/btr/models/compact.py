@@ -63,6 +63,7 @@ def write(folder: Path, target: Path, weights: dict[str, torch.Tensor], keys: di
     """A model's folder with other weights, and with these keys in its configuration."""
     target.mkdir(parents=True)
     save_file(weights, target / "model.safetensors", metadata={"format": "pt"})
+    (target / "model.safetensors").chmod(0o644)  # the library makes it the owner's alone
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     for key in ("torch_dtype", CONFIG_KEY):
         config.pop(key, None)
