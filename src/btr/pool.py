@@ -5,7 +5,9 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from btr.progress import track
@@ -29,10 +31,25 @@ def parallel_map(
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     size = max(1, min(256, len(items) // (workers * 4)))
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
-    with context.Pool(
-        workers, _start, (function,)
-    ) as pool:  # leaving it early, by Ctrl-C or an error, ends the workers
+    pool = context.Pool(workers, _start, (function,))
+    try:
         return list(track(_flatten(pool.imap(_run, chunks)), len(items), what))
+    finally:  # leaving early, by Ctrl-C or an error, ends the workers, too
+        with undisturbed():
+            pool.terminate()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let no Ctrl-C in while a pool is closed: half closed, it would wait for ever."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def cores() -> int:
