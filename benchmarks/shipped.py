@@ -12,6 +12,7 @@ Candidates and scores are kept in the work folder; a second run asks only for wh
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,9 @@ from common import data_folder
 from rich.console import Console
 
 import btr
-from btr.candidates.generate import load_engine  # noqa: F401  (says what to install before any work)
 from btr.corpus.files import writing
 from btr.corpus.scores import Scored, read_scores
-from btr.correction.corrector import MAX_LENGTH, MODEL, RERANKER
+from btr.correction.corrector import MAX_LENGTH, MODEL, NONE, RERANKER
 from btr.correction.profiles import read_profile
 from btr.metrics.base import Metric
 from btr.metrics.gold import load_gold
@@ -62,6 +62,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("runs/shipped"))
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    if RERANKER == NONE:
+        sys.exit("no reranker is shipped yet: there is nothing to measure.")
     work, data = options.work, data_folder()
     work.mkdir(parents=True, exist_ok=True)
     conll = data / "conll13" / "cleaned.m2"

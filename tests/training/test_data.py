@@ -6,7 +6,7 @@ import tiny
 
 from btr.errors import InputError
 from btr.models.start import load_start
-from btr.training.data import deal, group, pack_shapes, read_groups, read_paragraphs
+from btr.training.data import deal, group, pack_shapes, read_groups, read_paragraphs, thin_out
 from btr.training.loop import schedule
 from btr.training.recipe import Data, Recipe
 from btr.training.tasks import BTRTask
@@ -112,3 +112,10 @@ def test_synthetic_pairs(tmp_path):
     ]
     with pytest.raises(InputError, match=r"the text has 3 sentences to make errors in .* but the recipe asks for 9"):
         list(read_groups(Data(synthetic={"text": [str(text)], "sentences": 9}), False))
+
+
+def test_a_share_of_the_pairs_without_a_correction_is_kept():
+    pairs = [("a b", ["a c"]), *(("d e", ["d  e"]) for _ in range(9)), ("f", ["g"])]
+    assert len(list(thin_out(pairs, 1.0))) == 11
+    assert [source for source, _ in thin_out(pairs, 1 / 3)] == ["a b", "d e", "d e", "d e", "f"]
+    assert [source for source, _ in thin_out(pairs, 0.0)] == ["a b", "f"]

@@ -20,7 +20,9 @@ import btr
 from btr.errors import InputError, Interrupted
 from btr.rerankers.score import load_reranker
 from btr.training import train as training
+from btr.training.loop import Progress
 from btr.training.recipe import read_recipe
+from btr.training.train import is_due
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes" / "small").glob("*.yaml"))
@@ -375,3 +377,12 @@ def test_the_command(tmp_path, place):
         assert done.returncode == 2
         assert message in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_when_to_validate():
+    assert not is_due(Progress(), None)
+    assert is_due(Progress(), 100)  # before the first update, to see where it starts
+    assert is_due(Progress(epoch=1, step=7), None)  # an epoch has ended
+    assert not is_due(Progress(update=7, step=7), None)
+    assert is_due(Progress(update=10, step=10), 5)
+    assert not is_due(Progress(update=10, step=10, validated=10), 5)  # done already

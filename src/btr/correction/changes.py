@@ -39,28 +39,23 @@ def allowed(text: str, tokens: Sequence[Token], edits: Sequence[Edit], marked: b
         edit
         for edit in edits
         if not any(token.fixed for token in tokens[edit.start : edit.end])
-        and not any(has_unseen(text, tokens, place) for place in range(edit.start + 1, edit.end))
+        and not any(gap_before(text, tokens, place).strip() for place in range(edit.start + 1, edit.end))
         and not (STAND_IN in edit.corrections[0].split() and any(token.fixed for token in tokens))
         and not (marked and edit.start == len(tokens) and edit.corrections[0] in (".", "!", "?", ":"))
     ]
 
 
-def has_unseen(text: str, tokens: Sequence[Token], place: int) -> bool:
-    """Whether there is more than space before a token, which the model did not see."""
-    return 0 < place < len(tokens) and bool(text[tokens[place - 1].end : tokens[place].start].strip())
-
-
-def is_parted(text: str, tokens: Sequence[Token], place: int) -> bool:
-    """Whether something stands before a token that must stay there: what the model did not see, or a line's end."""
-    between = text[tokens[place - 1].end : tokens[place].start] if 0 < place < len(tokens) else ""
-    return bool(between.strip()) or "\n" in between
+def gap_before(text: str, tokens: Sequence[Token], place: int) -> str:
+    """What stands between a token and the one before it: space, and what the model did not see."""
+    return text[tokens[place - 1].end : tokens[place].start] if 0 < place < len(tokens) else ""
 
 
 def place(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list[Change]:
     """The changes of a text that make a sentence's edits, in order. Edits that touch make one, unless a line ends."""
     groups: list[list[Edit]] = []
     for edit in edits:
-        if groups and groups[-1][-1].end == edit.start and not is_parted(text, tokens, edit.start):
+        gap = gap_before(text, tokens, edit.start)
+        if groups and groups[-1][-1].end == edit.start and not gap.strip() and "\n" not in gap:
             groups[-1].append(edit)
         else:
             groups.append([edit])

@@ -57,9 +57,9 @@ class Corrector:
         """Models by name, and the profile's settings where none are given. On a CPU, all computes in int8."""
         is_ranked = reranker != NONE
         settings = read_profile(reranker if is_ranked else model, profile)
-        engine = "ctranslate2" if is_t5(model) else "transformers"
-        dtype = "int8" if engine == "ctranslate2" else "float32"
-        search = Search(size=candidates or settings.candidates, max_length=MAX_LENGTH, early_stopping=is_t5(model))
+        fast = is_t5(model)
+        engine, dtype = ("ctranslate2", "int8") if fast else ("transformers", "float32")
+        search = Search(size=candidates or settings.candidates, max_length=MAX_LENGTH, early_stopping=fast)
         rule = Rule(settings.threshold if threshold is None else threshold)
         loaded = load_engine(model, engine, dtype=dtype, device=device)
         int8 = reranker.partition(":")[0] in WITH_MODEL and choose_device(device).type == "cpu"
