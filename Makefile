@@ -25,6 +25,7 @@ bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive
 	$(BIN)/python benchmarks/pll.py
 	$(BIN)/python benchmarks/generate.py
 	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/serve.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -39,5 +40,6 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(PIP) install --constraint constraints.txt --editable '.[train,test]'
+	$(PIP) install --constraint constraints.txt --editable '.[train,serve,test]'
+	@tests/helpers/browser.sh $(BIN)
 	@touch $@

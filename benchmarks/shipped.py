@@ -22,11 +22,11 @@ from rich.console import Console
 import btr
 from btr.corpus.files import writing
 from btr.corpus.scores import Scored, read_scores
-from btr.correction.corrector import MAX_LENGTH, MODEL, NONE, RERANKER
+from btr.correction.corrector import LENGTH_PENALTY, MAX_LENGTH, MODEL, NONE, RERANKER
 from btr.correction.profiles import read_profile
 from btr.metrics.base import Metric
 from btr.metrics.gold import load_gold
-from btr.rerankers.thresholds import choose_all, cross_validate
+from btr.rerankers.table import Setting, Table, cross_validate
 from btr.tables import make_table
 
 LEVELS = "ABC"
@@ -37,7 +37,15 @@ def prepare(work: Path, name: str, sources: Path, candidates: Path | None = None
     """Candidates of a set, unless they are given, and their scores."""
     made = candidates or work / f"{name}.jsonl"
     if not made.exists():
-        btr.generate(sources, MODEL, made, engine="ctranslate2", dtype="int8", max_length=MAX_LENGTH)
+        btr.generate(
+            sources,
+            MODEL,
+            made,
+            engine="ctranslate2",
+            dtype="int8",
+            max_length=MAX_LENGTH,
+            length_penalty=LENGTH_PENALTY,
+        )
     scores = work / f"{name}.scores.jsonl"
     if not scores.exists():
         btr.score(made, [RERANKER], scores, int8=True)
@@ -46,13 +54,16 @@ def prepare(work: Path, name: str, sources: Path, candidates: Path | None = None
 
 def measure(metric: Metric, rows: list[Scored], profile: str | None, tuned: bool) -> dict[str, Any]:
     """The base model's choice, the profile's, and where the profile was tuned, the cross-validated one."""
-    found: dict[str, Any] = {"base": metric.score([row.candidates[0] for row in rows]).to_dict()}
+    table = Table(metric, [rows])
+    base, *_ = table.choose([Setting(1, 1.0)])
+    found: dict[str, Any] = {"base": table.score(base).to_dict()}
     if profile:
         settings = read_profile(RERANKER, profile)
-        found["reranked"] = metric.score(choose_all(rows, settings.threshold, settings.candidates)).to_dict()
+        chosen, *_ = table.choose([Setting(settings.candidates, settings.threshold)])
+        found["reranked"] = table.score(chosen).to_dict()
         found["settings"] = settings._asdict()
     if tuned:
-        crossed = cross_validate(metric, rows, TOPS)
+        crossed = cross_validate(table, TOPS)
         found["crossed"] = {**crossed.score.to_dict(), "settings": crossed.settings}
     return found
 

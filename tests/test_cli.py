@@ -117,7 +117,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):
 
 def test_help_has_examples():
     assert "Commands:" in btr().stdout
-    for verb in ("evaluate", "compare", "score", "rerank", "clean", "compact"):
+    for verb in ("evaluate", "compare", "score", "rerank", "clean", "compact", "study", "export", "serve"):
         assert f"  btr {verb} " in btr(verb, "--help").stdout
 
 
@@ -236,7 +236,7 @@ def test_commands_in_the_docs_run(page, tmp_path):
         if "$BTR_DATA" in shown and not os.environ.get("BTR_DATA"):
             skipped.append(shown)
             continue
-        made |= set(re.findall(r"-o (\S+)", shown))
+        made |= set(re.findall(r"(?:-o|--plot) (\S+)", shown))
         command = re.sub(r"^(\.venv/bin/)?btr", f"{shlex.quote(sys.executable)} -m btr.cli", shown)
         command = " ".join(str(tmp_path / Path(word).name) if word in made else word for word in command.split())
         done = subprocess.run(command, cwd=ROOT, shell=True, capture_output=True, text=True, timeout=300)

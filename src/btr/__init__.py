@@ -11,10 +11,28 @@ if TYPE_CHECKING:
     from btr.models.compact import compact
     from btr.rerankers.rerank import rerank
     from btr.rerankers.score import score
+    from btr.serving.serve import serve
+    from btr.studies.export import export
+    from btr.studies.study import study
+    from btr.studies.tune import tune
     from btr.training.train import train
 
 __version__ = "0.1.0"
-__all__ = ["clean", "compact", "compare", "correct", "evaluate", "generate", "rerank", "score", "train"]
+__all__ = [
+    "clean",
+    "compact",
+    "compare",
+    "correct",
+    "evaluate",
+    "export",
+    "generate",
+    "rerank",
+    "score",
+    "serve",
+    "study",
+    "train",
+    "tune",
+]
 
 # Each verb is found where it is written, when it is first used: importing btr stays light.
 _VERBS = {
@@ -23,10 +41,14 @@ _VERBS = {
     "compare": "btr.metrics.evaluate",
     "correct": "btr.correction.correct",
     "evaluate": "btr.metrics.evaluate",
+    "export": "btr.studies.export",
     "generate": "btr.candidates.generate",
     "rerank": "btr.rerankers.rerank",
     "score": "btr.rerankers.score",
+    "serve": "btr.serving.serve",
+    "study": "btr.studies.study",
     "train": "btr.training.train",
+    "tune": "btr.studies.tune",
 }
 
 

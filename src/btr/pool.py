@@ -1,6 +1,7 @@
 """One function over many items, on all cores, with the results in order."""
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -31,12 +32,28 @@ def parallel_map(
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     size = max(1, min(256, len(items) // (workers * 4)))
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
-    pool = context.Pool(workers, _start, (function,))
+    with sheltered():
+        pool = context.Pool(workers, _start, (function,))
     try:
         return list(track(_flatten(pool.imap(_run, chunks)), len(items), what))
     finally:  # leaving early, by Ctrl-C or an error, ends the workers, too
         with undisturbed():
             pool.terminate()
+
+
+@contextmanager
+def sheltered() -> Iterator[None]:
+    """Keep what there is out of the sight of forked workers' garbage collection.
+
+    What belongs to other threads (a model's, a parser's) may be half made at the fork, and is not a worker's to free:
+    one that tried has crashed.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager

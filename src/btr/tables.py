@@ -55,7 +55,7 @@ def print_breakdown(kind: str, rows: Mapping[str, Any], console: Console) -> Non
 
 
 def _last(row: Mapping[str, Any] | None) -> str:
-    return f"{list(row['scores'].values())[-1]:.2f}" if row else "–"
+    return f"{_known_by(row):.2f}" if row else "–"
 
 
 def print_comparison(result: Mapping[str, Any], console: Console) -> None:
@@ -105,6 +105,39 @@ def print_reranked(result: Mapping[str, Any], console: Console) -> None:
         console.print(totals)
         print_signature(evaluation["signature"], console)
     print_signature(result["signature"], console)
+
+
+def print_tuned(result: Mapping[str, Any], console: Console) -> None:
+    """Each model's grid, as in the paper: the best cell is bold, and those that are the base model's are dim."""
+    for model in result["models"]:
+        best = model["best"]
+        name = name_column(list(best["scores"])[-1])
+        table = make_table(f"{escape(model['scores'])}: λ", [f"{name}, {top}" for top in model["tops"]])
+        for k, threshold in enumerate(result["thresholds"]):
+            cells = []
+            for top, values, changed in zip(model["tops"], model["grid"], model["changed"]):
+                bold = (top, threshold) == (best["top"], best["threshold"])
+                style = "bold" if bold else "default" if changed[k] else "dim"
+                cells.append(f"[{style}]{values[k]:.2f}[/]")
+            table.add_row(f"{threshold:g}", *cells)
+        console.print(table)
+    summary = make_table("", ["candidates", "λ", "tuned", "cross-validated"])
+    summary.add_row("base", "", "", f"{_known_by(result['base']):.2f}", "")
+    for name, found in [*((m["scores"], m) for m in result["models"]), ("mixture", result.get("mixture"))]:
+        if found:
+            best = found["best"]
+            values = (f"{_known_by(found[kind]):.2f}" for kind in ("best", "crossed"))
+            summary.add_row(escape(name), f"{best['top']}", f"{best['threshold']:g}", *values)
+    console.print(summary)
+    if mixture := result.get("mixture"):
+        parts = zip(mixture["best"]["weights"], result["models"])
+        told = " + ".join(f"{weight:g} · {escape(model['scores'])}" for weight, model in parts)
+        console.print(f"Mixture: {told}", soft_wrap=True)
+    print_signature(result["signature"], console)
+
+
+def _known_by(score: Mapping[str, Any]) -> float:
+    return float(list(score["scores"].values())[-1])
 
 
 FLAGS = {
@@ -161,6 +194,21 @@ def print_methods(result: Mapping[str, Any], console: Console) -> None:
         print_signature(signature, console)
     for row in result["methods"].values():
         print_signature(row["candidates"], console)
+
+
+def print_study(result: Mapping[str, Any], console: Console) -> None:
+    """Where the report is, what was run for it, and what is not in it."""
+    ran = ", ".join(f"{what} {number}" for what, number in result["ran"].items())
+    console.print(f"Run: {ran}." if ran else "Nothing was left to run.", soft_wrap=True)
+    for number, why in result["gaps"].items():
+        console.print(f"{number} not computed: {why}", highlight=False, soft_wrap=True)
+    console.print(f"Report: {result['report']}, and {len(result['files']) - 1} files beside it.", soft_wrap=True)
+
+
+def print_exported(result: Mapping[str, Any], console: Console) -> None:
+    """What is in the archive."""
+    told = f"{result['file']} with {result['sentences']:,} sentences"
+    console.print(f"Archive: {result['archive']} ({told})", soft_wrap=True)
 
 
 def print_signature(signature: str, console: Console) -> None:

@@ -39,18 +39,18 @@ def cut(row):
     return row[: row.index(1) + 1] if 1 in row else row
 
 
-@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize(("early", "power"), [(False, 1.0), (True, 1.0), (False, 0.0), (True, 2.0)])
 @pytest.mark.parametrize("style", STYLES)
-def test_beam_search_is_that_of_generate(folders, style, early):
+def test_beam_search_is_that_of_generate(folders, style, early, power):
     """Batched through our call, and a source at a time through the library's."""
     engine = Library(load("seq2seq", folders[style]))
     plain = AutoModelForSeq2SeqLM.from_pretrained(folders[style]).eval()
     sources = engine.read(some_sources())
-    found = tokens_of(engine.search(sources, Search(size=4, max_length=9, early_stopping=early)))
+    search = Search(size=4, max_length=9, early_stopping=early, length_penalty=power)
+    found = tokens_of(engine.search(sources, search))
+    options = {"num_beams": 4, "num_return_sequences": 4, "max_new_tokens": 9, "early_stopping": early}
     for source, own in zip(sources, found):
-        out = plain.generate(
-            torch.tensor([source]), num_beams=4, num_return_sequences=4, max_new_tokens=9, early_stopping=early
-        )
+        out = plain.generate(torch.tensor([source]), **options, length_penalty=power)
         assert own == [cut(row) for row in out.tolist()]
     assert any(len(row) < 9 for own in found for row in own)  # some end by themselves
 
@@ -60,9 +60,10 @@ def test_beam_search_is_that_of_generate(folders, style, early):
 def test_one_group_is_beam_search(folders, style, early):
     engine = Library(load("seq2seq", folders[style]))
     sources = engine.read(some_sources())
-    beam = Search(size=4, max_length=9, early_stopping=early)
-    one = Search("diverse", size=4, max_length=9, groups=1, early_stopping=early)
-    assert engine.search(sources, one) == engine.search(sources, beam)
+    for power in (0.0, 1.0):
+        beam = Search(size=4, max_length=9, early_stopping=early, length_penalty=power)
+        one = Search("diverse", size=4, max_length=9, groups=1, early_stopping=early, length_penalty=power)
+        assert engine.search(sources, one) == engine.search(sources, beam)
 
 
 @pytest.mark.parametrize(("beams", "groups"), [(4, 2), (6, 3), (5, 5)])
@@ -84,8 +85,8 @@ def test_groups_of_a_real_model(folders, beams, groups):
 def test_ctranslate2_finds_the_same(folders, style):
     library, fast = Library(load("seq2seq", folders[style])), Fast(folders[style], "float32")
     sources = library.read(some_sources())
-    for longest in (3, 9):
-        search = Search(size=4, max_length=longest, early_stopping=True)
+    for longest, power in ((3, 1.0), (9, 0.0), (9, 1.0)):
+        search = Search(size=4, max_length=longest, early_stopping=True, length_penalty=power)
         found = fast.search(sources, search)
         assert tokens_of(found) == tokens_of(library.search(sources, search))
     pairs = [(source, own) for source, row in zip(sources, found) for own in row if library.is_complete(own.tokens)]

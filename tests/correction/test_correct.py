@@ -2,66 +2,28 @@
 
 import io
 import json
+import math
 
 import pytest
 import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import Opposed, Scripted
 
 import btr
 import btr.correction.correct as correct_module
-from btr.candidates.base import Engine, Found, Search
+from btr.candidates.base import Search
 from btr.corpus.m2 import read_m2
-from btr.corpus.scores import Scored
 from btr.correction.blocks import cut_blocks
 from btr.correction.correct import chunks, correct_file
 from btr.correction.corrector import Corrector
 from btr.correction.profiles import read_profile
 from btr.correction.render import FORMS, Renderer, write_text
 from btr.errors import InputError, Interrupted
-from btr.rerankers.base import Reranker, Rule
-
-WRONG = {"has": "have", "dog": "dogs", "the": "", "go": "went away", "very": "very ,", "don't": "does n't"}
-
-
-class Scripted(Engine):
-    """Reads characters; writes the source with each word of a script replaced, and then the source itself."""
-
-    signature = "scripted"
-    ends = (0,)
-
-    def __init__(self, script=None):
-        self.script = WRONG if script is None else script
-
-    def read(self, texts):
-        return [[ord(char) if ord(char) < 0x2100 else 1 for char in text] + [0] for text in texts]
-
-    def write(self, tokens):
-        return ["".join(chr(token) for token in own if token > 1) for own in tokens]
-
-    def search(self, sources, search: Search):
-        found = []
-        for (text,) in ([text] for text in self.write(sources)):
-            better = " ".join(" ".join(self.script.get(word, word) for word in text.split()).split())
-            found.append([Found(*self.read([own]), -1.0 - k) for k, own in enumerate((better, text))])
-        return found
-
-    def log_probs(self, sources, targets):
-        return [-3.0] * len(targets)
-
-
-class Opposed(Reranker):
-    """Likes the source better than anything."""
-
-    kind = signature = "opposed"
-
-    def score_many(self, rows):
-        return [
-            Scored(
-                row.source, row.candidates, tuple(0.0 if text == row.source else -4.0 for text in row.candidates), ()
-            )
-            for row in rows
-        ]
+from btr.rerankers.base import Rule
+from btr.rerankers.ensemble import Ensemble
+from btr.rerankers.free import Base
+from btr.rerankers.score import load_reranker
 
 
 def run(text, script=None, reranker=None, rule=None, markdown=False):
@@ -152,6 +114,11 @@ def test_the_reranker_decides_by_the_threshold():
     assert sentence["margin"] == pytest.approx((1 - 0.018316) / (1 + 0.018316), abs=1e-5)
 
 
+@pytest.mark.parametrize(("name", "expected"), [("base", "I have it."), ("mbr", "I have it."), ("vote", "I has it.")])
+def test_rerankers_without_a_model(name, expected):
+    assert corrected("I has it.", reranker=load_reranker(name)) == expected
+
+
 def test_forms(tmp_path):
     (record,) = run("I has one dog.\n")
     written = {form: Renderer(form).write(record) for form in FORMS}
@@ -171,9 +138,19 @@ def test_sentences_too_long_or_foreign_are_left():
     assert not any(sentence["edits"] for record in records for sentence in record["sentences"])
 
 
+def test_the_base_models_own_scores_have_a_say_in_a_mixture():
+    """It gives its first choice -1 and the source -2: weighed 5, that outdoes the other's -4."""
+    mixed = Ensemble([Opposed(), Base()], weights=(1.0, 5.0))
+    (sentence,) = run("I has it", reranker=mixed)[0]["sentences"]
+    assert sentence["decision"] == "equal"
+    assert sentence["candidates"][0]["f"] == pytest.approx(1 / (1 + math.exp(4.0 - 5 * 1.0)), abs=1e-6)
+    assert corrected("I has it", reranker=mixed) != "I has it" == corrected("I has it", reranker=Opposed())
+    assert mixed.signature.endswith("|weights:1,5")
+
+
 def test_profiles(tmp_path):
-    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "threshold": 0.3}}')
-    assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 0.3)
+    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "threshold": 0.3, "base": 2}}')
+    assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 0.3, 2.0)
     with pytest.raises(InputError, match="profile must be one of minimal, fluency, not 'nice'"):
         read_profile(str(tmp_path), "nice")
     with pytest.raises(InputError, match=r"profiles\.json: is no file of profiles"):

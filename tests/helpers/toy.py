@@ -32,8 +32,13 @@ def write(folder, count=400, seed=0, name="toy"):
     rows = list(sentences(count, seed))
     pairs, candidates = folder / f"{name}.tsv", folder / f"{name}.jsonl"
     pairs.write_text("".join(f"{source}\t{gold}\n" for source, gold, _ in rows))
-    candidates.write_text("".join(json.dumps({"source": s, "candidates": c}) + "\n" for s, _, c in rows))
+    write_candidates(candidates, rows)
     return str(pairs), str(candidates)
+
+
+def write_candidates(path, rows):
+    records = ({"source": s, "candidates": c, "log_probs": [-0.5 * k for k in range(len(c))]} for s, _, c in rows)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
 def write_recipe(path, kind, model, pairs, candidates=None, **options):

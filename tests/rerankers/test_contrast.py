@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from btr.corpus.candidates import Candidates
 from btr.models.load import load
-from btr.rerankers.contrast import Contrast, differing, differing_places, hide
+from btr.rerankers.contrast import Contrast, differing, differing_places
 from btr.rerankers.score import load_reranker
 
 END = 1
@@ -39,7 +39,7 @@ def test_places_are_those_in_which_any_other_differs():
 
 @given(st.lists(st.lists(st.integers(3, 6), min_size=1, max_size=6), min_size=2, max_size=4))
 def test_the_rest_is_common_to_all(candidates):
-    """What is not masked stands in all candidates, in the same order."""
+    """What is not asked about stands in all candidates, in the same order."""
     rest = [
         [token for k, token in enumerate(tokens) if k not in places]
         for tokens, places in zip(candidates, differing_places(candidates))
@@ -60,10 +60,12 @@ def test_scores_are_those_of_the_librarys_forward_pass(tmp_path, style, budget):
         tokens = [loaded.tokenizer(text)["input_ids"] for text in row.candidates]
         source = torch.tensor([loaded.tokenizer(row.source)["input_ids"]])
         for own, places, value in zip(tokens, differing_places(tokens), scored.means, strict=True):
-            rows = torch.tensor([[0, *hide(own, places, reranker.mask)]])
-            with torch.no_grad():
-                logits = loaded.model(input_ids=source, decoder_input_ids=rows, use_cache=False).logits[0]
-            expected = sum(float(logits.log_softmax(-1)[place, own[place]]) for place in places)
+            expected = 0.0
+            for place in places:
+                row = torch.tensor([[0, *own[:place], reranker.mask, *own[place + 1 :]]])
+                with torch.no_grad():
+                    logits = loaded.model(input_ids=source, decoder_input_ids=row, use_cache=False).logits[0]
+                expected += float(logits.log_softmax(-1)[place, own[place]])
             assert value == pytest.approx(expected, abs=1e-4)
 
 

@@ -12,6 +12,7 @@ from btr.rerankers.encoders import BERT
 from btr.rerankers.ensemble import Ensemble, average_means, combine
 from btr.rerankers.free import MBR, Base, Vote, apply_edits, f_half, token_edits
 from btr.rerankers.left_to_right import LeftToRight, RightToLeft
+from btr.rerankers.score import load_reranker
 
 ROWS = [
     Candidates("I has two cat .", ("I have two cats .", "I have two cat .", "", "I have two cats .")),
@@ -43,6 +44,24 @@ def test_right_to_left_reads_the_target_backwards(tmp_path):
     assert scored.lengths == (4,)
 
 
+@pytest.mark.parametrize("kind", ["btr", "l2r", "r2l", "roberta"])
+def test_log_probabilities_of_tokens(tmp_path, kind):
+    """Their mean is the score; and whichever way a model reads, they stand in the order of the tokens."""
+    if kind == "roberta":
+        tiny.save_encoder(tmp_path, "roberta")
+    else:
+        tiny.save_t5(tmp_path, bidirectional=kind == "btr", **({"right_to_left": True} if kind == "r2l" else {}))
+    reranker = load_reranker(f"{kind}:{tmp_path}")
+    source, text = "I has two cat .", "I have two cats ."
+    values = reranker.token_log_probs(source, text)
+    assert sum(values) / len(values) == pytest.approx(reranker.score(source, [text]).means[0], abs=1e-5)
+    assert len(values) == (5 if kind == "roberta" else 6)
+    if kind == "r2l":  # the last word is written first, so that it knows nothing of those before it
+        other = reranker.token_log_probs(source, "he goes on mat .")
+        assert other[4] == pytest.approx(values[4], abs=1e-5)
+        assert other[0] != pytest.approx(values[0], abs=1e-5)
+
+
 def test_bert_is_the_classifiers_log_probability(tmp_path):
     loaded = load("bert", tiny.save_classifier(tmp_path))
     scored = BERT(loaded).score_many(ROWS)
@@ -60,7 +79,7 @@ def test_bert_needs_two_classes(tmp_path):
 
 def test_base_is_the_models_own_score():
     row = Candidates("a b", ("a c", "d"), (-3.0, -1.0))
-    assert Base().score_many([row])[0].means == (-1.0, -0.5)  # by words and the end
+    assert Base().score_many([row])[0].means == row.log_probs
     with pytest.raises(InputError, match="have no log_probs"):
         Base().score("a", ["b", "c"])
     assert Base().score("a", ["a"]).means == (0.0,)  # a source that was passed through

@@ -1,12 +1,14 @@
 """Batches, updates and schedules: the same for all who ask, and within their budgets."""
 
+import json
+
 import numpy as np
 import pytest
 import tiny
 
 from btr.errors import InputError
 from btr.models.start import load_start
-from btr.training.data import deal, group, pack_shapes, read_groups, read_paragraphs, thin_out
+from btr.training.data import Group, deal, group, pack_shapes, read_groups, read_paragraphs, thin_out
 from btr.training.loop import schedule
 from btr.training.recipe import Data, Recipe
 from btr.training.tasks import BTRTask
@@ -59,10 +61,16 @@ def test_schedules(name, warmup, expected):
 
 def test_negatives_are_the_candidates_that_are_not_gold(tmp_path):
     (tmp_path / "p.tsv").write_text("a b\ta c\n")
-    (tmp_path / "c.jsonl").write_text('{"source": "a b", "candidates": ["a d", "a c", "a d", "", "a e"]}\n')
+    row = {"source": "a b", "candidates": ["a d", "a c", "a d", "", "a e"]}
+    (tmp_path / "c.jsonl").write_text(json.dumps(row) + "\n")
     data = Data(pairs=[str(tmp_path / "p.tsv")], candidates=[str(tmp_path / "c.jsonl")])
-    assert list(read_groups(data, True)) == [("a b", ["a c", "a d", "a e"])]
-    assert list(read_groups(data, False)) == [("a b", ["a c"])]
+    assert list(read_groups(data, True)) == [Group("a b", ["a c", "a d", "a e"])]
+    assert list(read_groups(data, False)) == [Group("a b", ["a c"])]
+    with pytest.raises(InputError, match=r"c\.jsonl, line 1: has no log_probs, which objective\.base needs"):
+        list(read_groups(data, True, True))
+    (tmp_path / "c.jsonl").write_text(json.dumps({**row, "log_probs": [-1.0, -2.0, -1.0, -9.0, -3.0]}) + "\n")
+    (scored,) = read_groups(data, True, True)
+    assert scored.log_probs == {"a d": -1.0, "a c": -2.0, "": -9.0, "a e": -3.0}
 
 
 def test_a_negative_that_reads_as_gold_is_none(tmp_path):
@@ -105,7 +113,7 @@ def test_synthetic_pairs(tmp_path):
     )
     data = Data(synthetic={"text": [str(text)], "sentences": 3})
     pairs = list(read_groups(data, False))
-    assert [own for _, (own,) in pairs] == [
+    assert [pair.targets[0] for pair in pairs] == [
         "The cats are on the mat .",
         "She goes to the school every day .",
         "It is an old house .",
@@ -115,7 +123,7 @@ def test_synthetic_pairs(tmp_path):
 
 
 def test_a_share_of_the_pairs_without_a_correction_is_kept():
-    pairs = [("a b", ["a c"]), *(("d e", ["d  e"]) for _ in range(9)), ("f", ["g"])]
+    pairs = [Group("a b", ["a c"]), *[Group("d e", ["d  e"])] * 9, Group("f", ["g"])]
     assert len(list(thin_out(pairs, 1.0))) == 11
-    assert [source for source, _ in thin_out(pairs, 1 / 3)] == ["a b", "d e", "d e", "d e", "f"]
-    assert [source for source, _ in thin_out(pairs, 0.0)] == ["a b", "f"]
+    assert [pair.source for pair in thin_out(pairs, 1 / 3)] == ["a b", "d e", "d e", "d e", "f"]
+    assert [pair.source for pair in thin_out(pairs, 0.0)] == ["a b", "f"]

@@ -39,11 +39,16 @@ def test_listwise_by_hand():
     """Two sources; the first has gold (sum -1.0) and a negative (sum -1.5), the second gold only."""
     log_probs = torch.tensor([-0.25, -0.75, -1.5, -3.0])
     rows, sources = torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1])
-    found = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 1.0]))
+    even = torch.zeros(3)
+    found = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 1.0]), even)
     assert found.tolist() == pytest.approx([math.log(1 + math.exp(-0.5)), 0.0], abs=1e-6)
     # a quarter of f is wanted for the negative, whose logarithm is lower by a half
-    soft = listwise(log_probs, rows, sources, torch.tensor([0.75, 0.25, 1.0]))
+    soft = listwise(log_probs, rows, sources, torch.tensor([0.75, 0.25, 1.0]), even)
     assert soft.tolist() == pytest.approx([math.log(1 + math.exp(-0.5)) + 0.25 * 0.5, 0.0], abs=1e-6)
+    # the base model prefers the negative by 2, and does not know the second source's gold, which takes no part
+    priors = torch.tensor([-3.0, -1.0, math.nan])
+    told = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 0.0]), priors)
+    assert told[0].item() == pytest.approx(math.log(1 + math.exp(1.5)), abs=1e-6)
 
 
 def test_use_by_hand():
@@ -185,9 +190,9 @@ def test_listwise_masks_all_that_differs(tmp_path):
     task = make(tmp_path, "btr", BTRTask, negatives=2, listwise=1.0, negative_weight=0.0)
     example = task.encode("a b c d", ["a b c d", "a b e d", "a b d"])
     batch = task.draw([example, example], generators(2))
-    mask = task.mask
     a, b, c, d, end = example["targets"][0]
     e = example["targets"][1][2]
+    mask = task.mask
     assert batch.inputs.rows[:3].tolist() == [
         [0, a, b, mask, d, end],
         [0, a, b, mask, d, end],
@@ -200,6 +205,28 @@ def test_listwise_masks_all_that_differs(tmp_path):
     sums = [log_probs[0], log_probs[1], sum(log_probs[2:])]
     expected = math.log(sum(map(math.exp, sums))) - sums[0]
     assert float(task.losses(batch)["listwise"]) == pytest.approx(2 * expected, abs=1e-4)
+
+
+def test_the_base_model_has_a_say_where_it_knows_a_candidate(tmp_path):
+    """Gold is no candidate: it is learnt, but has no part in f, which the two others share by their use."""
+    task = make(tmp_path, "btr", BTRTask, negatives=2, listwise=1.0, softness=0.5, base=2.0)
+    example = task.encode("a b c d", ["a b e d", "a b c d", "a b the d"], {"a b c d": -0.5, "a b the d": -1.25})
+    assert math.isnan(example["priors"][0])
+    batch = task.draw([example], generators(1))
+    assert batch.extra["priors"].tolist()[1:] == [-1.0, -2.5]
+    share = 1 / (1 + math.exp(-0.45 / 0.5))  # the third makes an edit that gold does not make
+    assert batch.extra["shares"].tolist() == pytest.approx([0.0, share, 1 - share])
+    _, c, the = task.log_probs(batch).tolist()
+    first, second = c - 1.0, the - 2.5
+    expected = math.log(math.exp(first) + math.exp(second)) - share * first - (1 - share) * second
+    assert float(task.losses(batch)["listwise"]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_without_negatives_the_focus_is_where_gold_differs_from_the_source(tmp_path):
+    task = make(tmp_path, "btr", BTRTask, focus=1.0, mask=0.2)
+    example = task.encode("a b c d e", ["a b the d e"])
+    batch = task.draw([example] * 20, generators(20))
+    assert set(batch.wanted.tolist()) == {task.tokenizer("the")["input_ids"][0]}
 
 
 def test_negatives_are_at_most_one_fewer_than_the_sources_tokens(tmp_path):

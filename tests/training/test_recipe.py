@@ -124,6 +124,7 @@ def test_the_papers_settings(
             "negative_weight": 1.0,
             "listwise": 0.0,
             "softness": 0.0,
+            "base": 0.0,
         }
     )
     if recipe.task == "correct":

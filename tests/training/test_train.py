@@ -81,11 +81,26 @@ def test_a_btr_learns_and_negatives_make_it_sure(place):
     ("name", "objective"),
     [
         ("listwise", {"listwise": 1.0, "negative_weight": 0.0}),
+        ("added", {"listwise": 1.0, "negative_weight": 0.0, "softness": 0.1, "base": 0.25}),
         ("focus", {"focus": 0.8, "unlikelihood": "differing"}),
     ],
 )
 def test_variants_learn(place, name, objective):
     assert learn(place, name, "btr", "t5", negatives=3, objective=objective, epochs=6)[0] > 0.9
+
+
+def test_a_share_of_the_first_weights_is_kept(place):
+    """What is saved is 0.25 of the start and 0.75 of what was trained, also of a run that was stopped on the way."""
+    pairs = str(place / "toy.tsv")
+    recipe = toy.write_recipe(place / "plain.yaml", "seq2seq", place / "t5", pairs, epochs=None, steps=6)
+    trained = load_file(Path(btr.train(recipe, place / "run-plain")["model"]) / "model.safetensors")
+    recipe = toy.write_recipe(place / "keep.yaml", "seq2seq", place / "t5", pairs, epochs=None, steps=6, keep=0.25)
+    btr.train(recipe, place / "run-keep", max_steps=3)
+    kept = load_file(Path(btr.train(recipe, place / "run-keep")["model"]) / "model.safetensors")
+    first = load_file(place / "t5" / "model.safetensors")
+    assert any((kept[name] - trained[name]).abs().max() > 1e-4 for name in kept)
+    for name, weight in kept.items():
+        torch.testing.assert_close(weight, 0.25 * first[name] + 0.75 * trained[name])
 
 
 def test_encoders_learn(place):
@@ -185,7 +200,7 @@ def gold_file(tmp_path):
         ]
         blocks.append(f"S {source}\n{''.join(edits)}\n")
     m2.write_text("".join(blocks))
-    candidates.write_text("".join(json.dumps({"source": s, "candidates": c}) + "\n" for s, _, c in FRESH))
+    toy.write_candidates(candidates, FRESH)
     return str(m2), str(candidates)
 
 

@@ -26,6 +26,7 @@ class Search:
     top_p: float = 0.95
     seed: int = 0
     early_stopping: bool = False  # stop once `size` candidates are complete, though a better one might follow
+    length_penalty: float = 1.0  # candidates are ranked by log-probability over length to this power; 0: by itself
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -48,6 +49,8 @@ class Search:
             "top-k": f"|k:{self.top_k}|seed:{self.seed}",
             "nucleus": f"|p:{self.top_p:g}|seed:{self.seed}",
         }
+        if self.method in ("beam", "diverse") and self.length_penalty != 1:
+            own[self.method] += f"|length-penalty:{self.length_penalty:g}"
         stop = "|early-stopping" if self.early_stopping and self.method in ("beam", "diverse") else ""
         return f"{self.method}|size:{self.size}|max-length:{self.max_length}{own[self.method]}{stop}"
 

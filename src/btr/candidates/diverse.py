@@ -29,22 +29,23 @@ class Beam(NamedTuple):
 
 @dataclass
 class Group:
-    """The beams of one group of one source, and what it has finished: score over length, and tokens."""
+    """The beams of one group of one source, and what it has finished: score over length to a power, and tokens."""
 
     beams: list[Beam]
+    power: float = 1.0
     finished: list[tuple[float, tuple[int, ...]]] = field(default_factory=list)
     done: bool = False
 
     def finish(self, score: float, tokens: tuple[int, ...], size: int) -> None:
         """Keep a complete candidate if it is among the best."""
-        self.finished.append((score / len(tokens), tokens))
+        self.finished.append((score / len(tokens) ** self.power, tokens))
         self.finished.sort(key=lambda pair: -pair[0])
         del self.finished[size:]
 
     def close(self, size: int, length: int, early: bool) -> None:
         """Stop once all candidates are complete, and (unless early) no beam does better by its present score."""
         if len(self.finished) == size:
-            self.done = early or not self.beams or self.beams[0].score / length <= self.finished[-1][0]
+            self.done = early or not self.beams or self.beams[0].score / length**self.power <= self.finished[-1][0]
 
 
 def diverse_beam_search(
@@ -57,7 +58,7 @@ def diverse_beam_search(
     groups = search.groups
     size = search.size // groups
     every = [
-        [Group([Beam((source * groups + number) * size, (), 0.0)]) for number in range(groups)]
+        [Group([Beam((source * groups + number) * size, (), 0.0)], search.length_penalty) for number in range(groups)]
         for source in range(sources)
     ]
     rows = torch.arange(sources * search.size)

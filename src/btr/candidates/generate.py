@@ -36,6 +36,7 @@ def generate(
     top_p: float = 0.95,
     seed: int = 0,
     early_stopping: bool = False,
+    length_penalty: float = 1.0,
     engine: str = "transformers",
     dtype: str = "float32",
     device: str | None = None,
@@ -46,7 +47,7 @@ def generate(
     What is done is kept: the same call after an interruption goes on.
     """
     early_stopping = early_stopping or engine == "ctranslate2"  # which knows no other way
-    search = Search(method, size, max_length, groups, penalty, top_k, top_p, seed, early_stopping)
+    search = Search(method, size, max_length, groups, penalty, top_k, top_p, seed, early_stopping, length_penalty)
     check_engine(engine, search)
     check_output(output, [sources])
     name = "-" if os.fspath(sources) == "-" else name_file(sources)
@@ -92,13 +93,18 @@ def check_engine(engine: str, search: Search) -> None:
         raise InputError(f"ctranslate2 does beam search; for {search.method}, use the engine transformers.")
 
 
-def load_engine(model: str, engine: str, *, dtype: str = "float32", device: str | None = None) -> Engine:
-    """A model under an engine; what it computes in is float32, or bfloat16 (transformers) or int8 (ctranslate2)."""
+def load_engine(
+    model: str, engine: str, *, dtype: str = "float32", device: str | None = None, by_length: bool = False
+) -> Engine:
+    """A model under an engine; what it computes in is float32, or bfloat16 (transformers) or int8 (ctranslate2).
+
+    With `by_length`, ctranslate2 batches only sources of one length: in int8, none depends on the others.
+    """
     try:
         if engine == "ctranslate2":
             from btr.candidates.fast import Fast
 
-            return Fast(model, dtype, device)
+            return Fast(model, dtype, device, by_length=by_length)
         from btr.candidates.library import Library
         from btr.models.load import load
 

@@ -48,7 +48,11 @@ class Library(Engine):
 
     def _configure(self, search: Search) -> GenerationConfig:
         own: dict[str, dict[str, Any]] = {
-            "beam": {"num_beams": search.size, "early_stopping": search.early_stopping},
+            "beam": {
+                "num_beams": search.size,
+                "early_stopping": search.early_stopping,
+                "length_penalty": search.length_penalty,
+            },
             "top-k": {"do_sample": True, "top_k": search.top_k},
             "nucleus": {"do_sample": True, "top_k": 0, "top_p": search.top_p},
         }

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from btr.cli.options import (
+    AtLeast,
     Average,
     Device,
+    DropRunaways,
     Gold,
     Json,
     Metric,
@@ -37,6 +39,9 @@ def generate(
     early_stopping: Annotated[
         bool, typer.Option("--early-stopping", help="Stop at the first SIZE candidates, as ctranslate2 always does.")
     ] = False,
+    length_penalty: Annotated[
+        float, typer.Option(help="Candidates are ranked by log-probability over length to this power; 0: by itself.")
+    ] = 1.0,
     engine: Annotated[str, typer.Option(help="transformers, or ctranslate2 (T5, beam: much faster on a CPU).")] = (
         "transformers"
     ),
@@ -72,6 +77,7 @@ def generate(
         "top_p": top_p,
         "seed": seed,
         "early_stopping": early_stopping,
+        "length_penalty": length_penalty,
         "engine": engine,
         "dtype": dtype,
         "device": device,
@@ -137,13 +143,9 @@ def rerank(
     threshold: Annotated[float, typer.Option(help="How much f must rise above the base model's choice.")] = 0.0,
     top: Annotated[int | None, typer.Option(min=1, help="How many candidates take part; all by default.")] = None,
     average: Average = "log",
-    at_least: Annotated[bool, typer.Option("--at-least", help="Accept at the threshold, not only above it.")] = False,
-    drop_runaways: Annotated[
-        bool,
-        typer.Option(
-            "--drop-runaways", help="Leave out candidates of over twice the source's words plus ten, but not the first."
-        ),
-    ] = False,
+    weight: Annotated[list[float] | None, typer.Option(help="Of each scores file, as btr tune --mix finds.")] = None,
+    at_least: AtLeast = False,
+    drop_runaways: DropRunaways = False,
     metric: Metric = "m2",
     gold: Gold = None,
     source: Source = None,
@@ -158,6 +160,7 @@ def rerank(
     \b
     btr rerank scores.jsonl --threshold 0.4 --top 5 -o out.txt
     btr rerank seed1.jsonl seed2.jsonl --threshold 0.4 -o out.txt --gold test.m2
+    btr rerank btr.jsonl base.jsonl --weight 1 --weight 0.25 --threshold 0.2 -o out.txt
     btr rerank scores.jsonl --json
     """
     import btr
@@ -171,6 +174,7 @@ def rerank(
         threshold=threshold,
         top=top,
         average=average,
+        weights=weight or (),
         at_least=at_least,
         drop_runaways=drop_runaways,
         metric=metric,

@@ -1,4 +1,4 @@
-"""Commands that need no model: evaluate, compare, clean."""
+"""Commands that need no model: evaluate, compare, clean, tune."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from btr.cli.options import (
+    AtLeast,
     Beta,
+    DropRunaways,
     Gold,
     Json,
     Metric,
@@ -127,3 +129,49 @@ def clean(
 
     written = btr.clean(path, output)
     print(f"{written:,} sentences written to {output}", file=sys.stderr)
+
+
+@app.command()
+def tune(
+    scores: Annotated[list[Path], typer.Argument(metavar="SCORES", help="Scores files, one a model.")],
+    metric: Metric = "m2",
+    gold: Gold = None,
+    source: Source = None,
+    reference: Reference = None,
+    top: Annotated[list[int] | None, typer.Option(min=1, help="Candidates; 5, 10, 15, 20 by default.")] = None,
+    step: Annotated[float, typer.Option(help="Between the thresholds from 0 to 1.")] = 0.1,
+    mix: Annotated[bool, typer.Option("--mix", help="Tune the weights of all files as one reranker, too.")] = False,
+    folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation.")] = 10,
+    at_least: AtLeast = False,
+    drop_runaways: DropRunaways = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FIGURE", help="Draw the grids: .png, .svg or .pdf.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best number of candidates and threshold on a validation set.
+
+    Prints the whole grid, the best cell, and the cross-validated score: each fold is reranked with what is best on the
+    others, so that the gain is not the tuning's.
+
+    \b
+    btr tune scores.jsonl --gold dev.m2
+    btr tune a5.jsonl a10.jsonl a20.jsonl --gold dev.m2 --plot grids.png
+    btr tune btr.jsonl base.jsonl --mix --gold dev.m2 --step 0.05
+    """
+    import btr
+    from btr.tables import print_tuned
+
+    result = btr.tune(
+        scores,
+        metric=metric,
+        gold=gold or (),
+        source=source,
+        reference=reference or (),
+        **({"top": top} if top else {}),
+        step=step,
+        mix=mix,
+        folds=folds,
+        at_least=at_least,
+        drop_runaways=drop_runaways,
+        plot=plot,
+    )
+    show(result, as_json, print_tuned)

@@ -27,6 +27,13 @@ Beta = Annotated[float, typer.Option(help="Weight of recall in F.")]
 Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for intervals; 0 for none.")]
 Processes = Annotated[int | None, typer.Option(min=1, help="Processes to count with; all cores by default.")]
 Average = Annotated[str, typer.Option(help="Space in which models of a kind are averaged: log, probability or f.")]
+AtLeast = Annotated[bool, typer.Option("--at-least", help="Accept at the threshold, not only above it.")]
+DropRunaways = Annotated[
+    bool,
+    typer.Option(
+        "--drop-runaways", help="Leave out candidates, but not the first, of over twice the source's words plus ten."
+    ),
+]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 …; a GPU if there is one.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 

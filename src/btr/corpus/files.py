@@ -68,17 +68,28 @@ def read_lines(path: PathLike) -> Iterator[str]:
 
 
 def _decode(raw: bytes, path: PathLike, number: int) -> str:
-    if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path}: is UTF-16; convert the file to UTF-8.")
+    if number == 1:
+        refuse_utf16(raw, path)
     if b"\0" in raw:
-        raise InputError(f"{path}, line {number}: has a NUL byte; this is a binary file, not text.")
+        raise no_text(path, number)
     try:
         line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}, line {number}: byte {error.object[error.start]:#04x} is not UTF-8; convert the file to UTF-8."
-        ) from None
+        raise no_text(path, number, error.object[error.start]) from None
     return line.removesuffix("\n").removesuffix("\r")
+
+
+def refuse_utf16(start: bytes, path: PathLike) -> None:
+    """Tell a file in the other wide-spread encoding by its first bytes."""
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is UTF-16; convert the file to UTF-8.")
+
+
+def no_text(path: PathLike, line: int, byte: int = 0) -> InputError:
+    """What to say of a line that has a byte which text does not have."""
+    if not byte:
+        return InputError(f"{path}, line {line}: has a NUL byte; this is a binary file, not text.")
+    return InputError(f"{path}, line {line}: byte {byte:#04x} is not UTF-8; convert the file to UTF-8.")
 
 
 def read_text(path: PathLike) -> list[str]:

@@ -8,8 +8,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
-from btr.corpus.files import PathLike, reading
-from btr.errors import InputError
+from btr.corpus.files import PathLike, no_text, reading, refuse_utf16
 
 READ = 1 << 16  # bytes at a time
 MAX_BLOCK = 8_000  # characters; a longer paragraph is cut, at the end of a sentence if there is one
@@ -38,19 +37,15 @@ def decode(file: BinaryIO, path: PathLike) -> Iterator[str]:
     rest, number = "", 1
     while True:
         raw = file.read(READ)
-        if raw.startswith((b"\xff\xfe", b"\xfe\xff")) and number == 1 and not rest:
-            raise InputError(f"{path}: is UTF-16; convert the file to UTF-8.")
+        if number == 1 and not rest:
+            refuse_utf16(raw, path)
         try:
             text = rest + decoder.decode(raw, final=not raw)
         except UnicodeDecodeError as error:
             line = number + error.object[: error.start].count(b"\n")
-            byte = error.object[error.start]
-            raise InputError(
-                f"{path}, line {line}: byte {byte:#04x} is not UTF-8; convert the file to UTF-8."
-            ) from None
+            raise no_text(path, line, error.object[error.start]) from None
         if "\0" in text:
-            line = number + text[: text.index("\0")].count("\n")
-            raise InputError(f"{path}, line {line}: has a NUL byte; this is a binary file, not text.")
+            raise no_text(path, number + text[: text.index("\0")].count("\n"))
         *lines, rest = text.split("\n")
         yield from (f"{line}\n" for line in lines)
         number += len(lines)

@@ -12,10 +12,11 @@ NAMES = "minimal", "fluency"
 
 
 class Profile(NamedTuple):
-    """How many candidates take part, and how much f must rise above the base model's choice."""
+    """How many candidates take part, how much f must rise, and the weight of the base model's own scores in f."""
 
     candidates: int = 5
     threshold: float = 0.0
+    base: float = 0.0
 
 
 def read_profile(model: str, name: str) -> Profile:
@@ -25,7 +26,8 @@ def read_profile(model: str, name: str) -> Profile:
     folder = Path(find(model.partition(":")[2] or model))
     try:
         content = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return Profile(int(content[name]["candidates"]), float(content[name]["threshold"]))
+        own = content[name]
+        return Profile(int(own["candidates"]), float(own["threshold"]), float(own.get("base", 0)))
     except FileNotFoundError:
         return Profile()
     except (ValueError, KeyError, TypeError, OSError) as error:

@@ -1,79 +1,44 @@
-"""A BTR asked only where candidates differ: all these tokens of a candidate are masked at once, one row a candidate.
+"""A BTR asked only where candidates differ: the paper's PLL of the tokens that not all of them have.
 
-The paper masks every token of every candidate in turn, but most tokens are common to all candidates. What tells them
-apart is how probable the others are: the score is the sum of their log-probabilities, so that f is a softmax over what
-each candidate puts where they differ. It takes a small part of the time, and is what the `listwise` objective trains.
+Most tokens are common to all candidates of a source, and hardly tell them apart. Here only the others are masked, one
+at a time, and the score is the sum of their log-probabilities: an estimate of how much more probable than another a
+whole candidate is. It takes a small part of the time.
 """
 
+import math
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-import torch
-
 from btr.corpus.candidates import Candidates
-from btr.corpus.scores import Scored
-from btr.models.batches import pack
-from btr.models.decoder import Memory, decode, encode_groups
-from btr.models.load import Loaded, start_token
-from btr.rerankers.base import Reranker
-from btr.rerankers.btr import mask_token
-from btr.rerankers.pll import BUDGET, MAX_TOKENS, read_source
+from btr.models.load import Loaded
+from btr.rerankers.btr import BTR
+from btr.rerankers.pll import BUDGET, Encoded, Plan
 
 Tokens = Sequence[int]
 
 
-class Contrast(Reranker):
+class Contrast(BTR):
     """The sum of the log-probabilities of the tokens in which a candidate differs from any other."""
 
     kind = "contrast"
 
     def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
-        self.model, self.tokenizer = loaded.model, loaded.tokenizer
+        super().__init__(loaded, budget)
         self.signature = loaded.signature.replace("btr|", "contrast|", 1)
-        self.budget = budget
-        self.mask = mask_token(self.tokenizer, loaded.signature)
 
-    @torch.inference_mode()
-    def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
-        sources = [read_source(self.tokenizer, row.source) for row in rows]
-        scored: list[Scored] = []
-        for group, memories in encode_groups(self.model, [tokens or [0] for tokens in sources], self.budget):
-            read = [self.read(rows[k]) if sources[k] else {} for k in group]
-            keys = [(k, text) for k, own in enumerate(read) for text in own]
-            sums: dict[tuple[int, str], float] = {}
-            for batch in pack([len(read[k][text][0]) for k, text in keys], self.budget):
-                chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])  # those of a source together
-                asked = [read[k][text] for k, text in chosen]
-                sums.update(zip(chosen, self.sums(asked, [memories[k] for k, _ in chosen])))
-            for k, number in enumerate(group):
-                texts = rows[number].candidates
-                lengths = tuple(len(read[k][text][1]) if text in read[k] else 0 for text in texts)
-                scored.append(Scored(rows[number].source, texts, tuple(sums.get((k, text)) for text in texts), lengths))
-        return scored
-
-    def read(self, row: Candidates) -> dict[str, tuple[Tokens, list[int]]]:
-        """The tokens of each unique candidate that is not too long, and in which of them it differs."""
+    def plan(self, plan: Plan, number: int, row: Candidates) -> dict[str, list[tuple[int, int]] | None]:
         texts = list(dict.fromkeys(row.candidates))
-        tokens: list[list[int]] = [self.tokenizer(text)["input_ids"] for text in texts]
-        read = zip(texts, tokens, differing_places(tokens))
-        return {text: (own, places) for text, own, places in read if len(own) <= MAX_TOKENS}
+        encoded = {text: self.encode_candidate(row.source, text) for text in texts}
+        known = [text for text, own in encoded.items() if own]
+        slots: dict[str, list[tuple[int, int]] | None] = dict.fromkeys(texts)
+        for text, places in zip(known, differing_places([own.ids for own in encoded.values() if own])):
+            ids, every = encoded[text] or ((), ())
+            slots[text] = plan.add(number, Encoded(ids, tuple(pair for pair in every if pair[0] in places)))
+        return slots
 
-    def sums(self, asked: Sequence[tuple[Tokens, list[int]]], memories: Sequence[Memory]) -> list[float]:
-        """The sum over the masked tokens of each row."""
-        start = start_token(self.model.config)
-        hidden = [[start, *hide(tokens, places, self.mask)] for tokens, places in asked]
-        states = decode(self.model, hidden, memories, None)
-        flat = torch.cat([row[places] for row, (_, places) in zip(states, asked)])  # what is before a token predicts it
-        wanted = torch.tensor([tokens[place] for tokens, places in asked for place in places], device=flat.device)
-        logits = self.model.get_output_embeddings()(flat).float()
-        log_probs = logits.gather(1, wanted[:, None])[:, 0] - logits.logsumexp(-1)
-        return [float(part.sum()) for part in log_probs.split([len(places) for _, places in asked])]
-
-
-def hide(tokens: Tokens, places: Sequence[int], mask: int) -> list[int]:
-    """The tokens with some of them masked."""
-    hidden = set(places)
-    return [mask if place in hidden else token for place, token in enumerate(tokens)]
+    def summarise(self, log_probs: Sequence[float]) -> float:
+        """A candidate's score: the sum over these tokens."""
+        return math.fsum(log_probs)
 
 
 def differing_places(candidates: Sequence[Tokens]) -> list[list[int]]:

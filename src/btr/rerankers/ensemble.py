@@ -12,28 +12,45 @@ AVERAGES = "log", "probability", "f"  # the space in which models of one kind ar
 
 
 class Ensemble(Reranker):
-    """The paper's ensembles: four seeds of one kind, averaged; and R2L, added to the base model's L2R."""
+    """The paper's ensembles: four seeds of one kind, averaged; and R2L, added to the base model's L2R.
 
-    def __init__(self, rerankers: Sequence[Reranker], average: str = "log") -> None:
+    With weights, one for each reranker, it is a log-linear mixture: the weighted sum of all scores.
+    """
+
+    def __init__(self, rerankers: Sequence[Reranker], average: str = "log", weights: Sequence[float] = ()) -> None:
         self.rerankers = rerankers
-        self.average = average
+        self.average, self.weights = average, weights
         self.kind = "+".join(dict.fromkeys(reranker.kind for reranker in rerankers))
         self.signature = "+".join(reranker.signature for reranker in rerankers)
-        if len(rerankers) > 1:
-            self.signature += f"|average:{average}"
+        self.signature += name_combination(len(rerankers), average, weights)
 
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
         kinds = [reranker.kind for reranker in self.rerankers]
         every = [reranker.score_many(rows) for reranker in self.rerankers]
-        return [combine(together, kinds, self.average) for together in zip(*every)]
+        return [combine(together, kinds, self.average, weights=self.weights) for together in zip(*every)]
 
 
-def combine(rows: Sequence[Scored], kinds: Sequence[str], average: str = "log", rule: Rule | None = None) -> Scored:
-    """One row of scores from those of several rerankers for the same candidates."""
+def name_combination(count: int, average: str, weights: Sequence[float]) -> str:
+    """What a signature says of how several rerankers became one."""
+    if weights:
+        return f"|weights:{','.join(f'{weight:g}' for weight in weights)}"
+    return f"|average:{average}" if count > 1 else ""
+
+
+def combine(
+    rows: Sequence[Scored],
+    kinds: Sequence[str],
+    average: str = "log",
+    rule: Rule | None = None,
+    weights: Sequence[float] = (),
+) -> Scored:
+    """One row of scores from those of several rerankers for the same candidates; with weights, their weighted sum."""
     first = rows[0]
     if any((row.source, row.candidates) != (first.source, first.candidates) for row in rows):
         why = "; vote adds some of its own, so use it by itself" if "vote" in kinds else ""
         raise InputError(f"the rerankers did not score the same candidates of {first.source[:40]!r}{why}.")
+    if weights:
+        return Scored(first.source, first.candidates, weigh([row.means for row in rows], weights), first.lengths)
     if len(rows) == 1:
         return first
     taking = (rule or Rule()).takes_part(first.source, first.candidates)
@@ -44,6 +61,15 @@ def combine(rows: Sequence[Scored], kinds: Sequence[str], average: str = "log", 
             known = means[number]
             means[number] = None if value is None or known is None else known + value
     return Scored(first.source, first.candidates, tuple(means), first.lengths)
+
+
+def weigh(means: Sequence[Sequence[float | None]], weights: Sequence[float]) -> tuple[float | None, ...]:
+    """The weighted sum of several rerankers' scores of each candidate."""
+    used = [(weight, own) for weight, own in zip(weights, means, strict=True) if weight]
+    sums: list[float | None] = [0.0] * len(means[0])
+    for weight, own in used:
+        sums = [None if known is None or new is None else known + weight * new for known, new in zip(sums, own)]
+    return tuple(sums)
 
 
 def average_means(means: Sequence[Sequence[float | None]], space: str, taking: Sequence[int]) -> list[float | None]:

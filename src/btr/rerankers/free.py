@@ -34,19 +34,18 @@ class Free(Reranker):
 
 
 class Base(Free):
-    """The base model's own log-probabilities, by candidates' length in words."""
+    """The base model's own log-probabilities, so that f is its own probability among the candidates."""
 
     kind = "base"
 
     def score_row(self, row: Candidates) -> Scored:
         if row.log_probs is None and len(row.candidates) == 1:  # a source that was passed through: nothing to compare
-            return Scored(row.source, row.candidates, (0.0,), (len(row.source.split()) + 1,))
+            return Scored(row.source, row.candidates, (0.0,), (1,))
         if row.log_probs is None:
             raise InputError(
                 f"the candidates of {row.source[:40]!r} have no log_probs; score them with l2r:MODEL instead of base."
             )
-        lengths = tuple(len(text.split()) + 1 for text in row.candidates)
-        return Scored(row.source, row.candidates, tuple(p / n for p, n in zip(row.log_probs, lengths)), lengths)
+        return Scored(row.source, row.candidates, row.log_probs, (1,) * len(row.candidates))
 
 
 class MBR(Free):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
@@ -41,14 +42,25 @@ class LeftToRight(Reranker):
             for batch in pack([len(targets[key]) for key in keys], self.budget):
                 chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
                 own = [memories[k - group.start] for k, _ in chosen]
-                means.update(zip(chosen, self._means([targets[key] for key in chosen], own)))
+                log_probs = self._log_probs([targets[key] for key in chosen], own)
+                means.update((key, float(values.mean())) for key, values in zip(chosen, log_probs))
             for k in group:
                 texts = rows[k].candidates
                 lengths = tuple(len(targets[k, text]) for text in texts)
                 scored.append(Scored(rows[k].source, texts, tuple(means.get((k, text)) for text in texts), lengths))
         return scored
 
-    def _means(self, targets: Sequence[Sequence[int]], memories: Sequence[Memory]) -> list[float]:
+    @torch.inference_mode()
+    def token_log_probs(self, source: str, candidate: str) -> list[float]:
+        """The log-probability of each of a candidate's tokens, in their order; none if it is too long."""
+        tokens, target = read_source(self.tokenizer, source), self.target(candidate)
+        if not tokens or len(target) > MAX_TOKENS:
+            return []
+        (_, memories), *_ = encode_groups(self.model, [tokens], self.budget)
+        values: list[float] = self._log_probs([target], memories)[0].tolist()
+        return values
+
+    def _log_probs(self, targets: Sequence[Sequence[int]], memories: Sequence[Memory]) -> Sequence[Tensor]:
         start = start_token(self.model.config)
         states = decode(self.model, [[start, *target[:-1]] for target in targets], memories, None)
         flat = torch.cat([row[: len(target)] for row, target in zip(states, targets)])
@@ -60,7 +72,7 @@ class LeftToRight(Reranker):
                 for part, wanted in zip(flat.split(CHUNK), tokens.split(CHUNK))
             ]
         )
-        return [float(part.mean()) for part in log_probs.split([len(target) for target in targets])]
+        return log_probs.split([len(target) for target in targets])
 
 
 class RightToLeft(LeftToRight):
@@ -71,3 +83,7 @@ class RightToLeft(LeftToRight):
     def target(self, candidate: str) -> list[int]:
         *tokens, end = super().target(candidate)
         return [*reversed(tokens), end]
+
+    def token_log_probs(self, source: str, candidate: str) -> list[float]:
+        values = super().token_log_probs(source, candidate)
+        return [*reversed(values[:-1]), *values[-1:]]

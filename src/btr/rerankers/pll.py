@@ -7,7 +7,7 @@ masked); and only the masked position is asked for.
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -90,8 +90,22 @@ class MaskedReranker(Reranker):
             planned = [self.plan(plan, k, rows[number]) for k, number in enumerate(group)]
             values = self.run(plan, range(len(plan.rows)))
             for number, slots in zip(group, planned):
-                scored.append(gather(rows[number], slots, values))
+                scored.append(gather(rows[number], slots, values, self.summarise))
         return scored
+
+    def summarise(self, log_probs: Sequence[float]) -> float:
+        """A candidate's score: the mean over its tokens."""
+        return math.fsum(log_probs) / len(log_probs)
+
+    def token_log_probs(self, source: str, candidate: str) -> list[float]:
+        """The log-probability of each of a candidate's tokens, in their order; none if it is too long."""
+        for _ in self.groups([source]):
+            if encoded := self.encode_candidate(source, candidate):
+                plan = Plan(self.mask)
+                slots = plan.add(0, encoded)
+                values = self.run(plan, range(len(plan.rows)))
+                return [values[number][k] for number, k in slots]
+        return []
 
     def plan(self, plan: Plan, number: int, row: Candidates) -> dict[str, list[tuple[int, int]] | None]:
         """Plan the rows of a source's unique candidates."""
@@ -115,11 +129,16 @@ class MaskedReranker(Reranker):
         return values
 
 
-def gather(row: Candidates, slots: dict[str, list[tuple[int, int]] | None], values: dict[int, list[float]]) -> Scored:
-    """The mean log-probability of each candidate's tokens."""
+def gather(
+    row: Candidates,
+    slots: dict[str, list[tuple[int, int]] | None],
+    values: dict[int, list[float]],
+    summarise: Callable[[Sequence[float]], float],
+) -> Scored:
+    """The score of each candidate, from the log-probabilities of its tokens."""
     means: dict[str, float | None] = {}
     for text, own in slots.items():
-        means[text] = None if own is None else math.fsum(values[number][k] for number, k in own) / len(own)
+        means[text] = None if own is None else summarise([values[number][k] for number, k in own])
     lengths = {text: len(own or ()) for text, own in slots.items()}
     texts = row.candidates
     return Scored(row.source, texts, tuple(means[text] for text in texts), tuple(lengths[text] for text in texts))

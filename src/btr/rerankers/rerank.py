@@ -1,5 +1,6 @@
 """`btr rerank`: scores and a threshold in, the chosen candidates out."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -13,7 +14,8 @@ from btr.metrics import significance
 from btr.metrics.base import Array, Metric
 from btr.metrics.gold import load_gold
 from btr.rerankers.base import Decision, Reranked, Rule
-from btr.rerankers.ensemble import AVERAGES, combine
+from btr.rerankers.ensemble import AVERAGES, combine, name_combination
+from btr.rerankers.table import check_rows
 from btr.resume import check_output
 
 
@@ -24,6 +26,7 @@ def rerank(
     threshold: float = 0.0,
     top: int | None = None,
     average: str = "log",
+    weights: Sequence[float] = (),
     at_least: bool = False,
     drop_runaways: bool = False,
     metric: str = "m2",
@@ -33,16 +36,19 @@ def rerank(
 ) -> dict[str, Any]:
     """Choose a candidate for each source; with gold, also score the base model and the reranker within each decision.
 
-    Several files of scores are one ensemble: those of one kind of reranker are averaged, different kinds are added.
+    Several files of scores are one ensemble: those of one kind of reranker are averaged, different kinds are added; or
+    with weights, one for each file, all are added by their weights.
     """
     if not 0 <= threshold <= 1:
         raise InputError(f"the threshold must be between 0 and 1, not {threshold:g}.")
     if average not in AVERAGES:
         raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
+    if weights and (len(weights) != len(scores) or not all(math.isfinite(weight) for weight in weights)):
+        raise InputError(f"there are {len(weights)} weights and {len(scores)} scores files; give each file one.")
     if output is not None:
         check_output(output, scores)
     rule = Rule(threshold, top, at_least, drop_runaways)
-    signature, rows = read_ensemble(scores, average, rule)
+    signature, rows = read_ensemble(scores, average, rule, weights)
     against = None
     if gold or reference or source is not None or metric != "m2":
         against = load_gold(metric, gold=gold, source=source, reference=reference).metric
@@ -69,19 +75,19 @@ def rerank(
     return result
 
 
-def read_ensemble(paths: Sequence[PathLike], average: str, rule: Rule) -> tuple[str, Iterator[Scored]]:
+def read_ensemble(
+    paths: Sequence[PathLike], average: str, rule: Rule, weights: Sequence[float] = ()
+) -> tuple[str, Iterator[Scored]]:
     """The scores of several files together, row by row."""
     headers, streams = zip(*map(read_scores, paths))
-    signature = "+".join(header.signature for header in headers)
-    if len(paths) > 1:
-        signature += f"|average:{average}"
+    signature = "+".join(header.signature for header in headers) + name_combination(len(paths), average, weights)
 
     def rows() -> Iterator[Scored]:
         for number, together in enumerate(zip_longest(*streams), 2):
             for path, row in zip(paths, together):
                 if row is None:
                     raise InputError(f"{path}: ends before line {number:,}, which its companion files still have.")
-            yield combine(together, [header.reranker for header in headers], average, rule)
+            yield combine(together, [header.reranker for header in headers], average, rule, weights)
 
     return signature, rows()
 
@@ -95,13 +101,7 @@ def evaluate_decisions(
     metric: Metric, decided: Sequence[tuple[Scored, Reranked]], texts: Sequence[str]
 ) -> dict[str, Any]:
     """The paper's Table 6: the base model's choice and the reranker's suggestion, where it was accepted, and so on."""
-    if len(decided) != metric.size:
-        raise InputError(f"the gold has {metric.size:,} sentences, but the scores have {len(decided):,}.")
-    for number, (row, _) in enumerate(decided):
-        if row.source.split() != metric.source(number).split():
-            raise InputError(
-                f"sentence {number + 1} of the scores has another source than the gold; are both in order?"
-            )
+    check_rows(metric, [[row for row, _ in decided]])
     base = metric.counts([row.candidates[0] for row, _ in decided])
     suggested = metric.counts([row.candidates[reranked.suggestion] for row, reranked in decided])
     result: dict[str, Any] = {

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,9 @@ def fingerprint(task: Task, data: Data) -> str:
         for path in (*data.pairs, *data.candidates, *data.text, *(data.synthetic.text if data.synthetic else ()))
     ]
     vocabulary = hashlib.sha256(repr(sorted(task.tokenizer.get_vocab().items())).encode()).hexdigest()
-    recipe = [task.recipe.kind, task.recipe.task, task.recipe.objective.negatives, data.model_dump()]
+    recipe: list[Any] = [task.recipe.kind, task.recipe.task, task.recipe.objective.negatives, data.model_dump()]
+    if task.recipe.objective.base:
+        recipe.append("log_probs")
     return hashlib.sha256(json.dumps([files, vocabulary, recipe]).encode()).hexdigest()[:12]
 
 
@@ -65,17 +67,26 @@ def read_examples(task: Task, data: Data) -> Iterator[Example]:
     if task.recipe.task == "pre-train":
         yield from read_chunks(task, data)
         return
-    for source, targets in thin_out(read_groups(data, task.recipe.objective.negatives > 0), data.unchanged):
-        if source.strip() and targets[0].strip() and (example := task.encode(source, targets)):
+    objective = task.recipe.objective
+    for group in thin_out(read_groups(data, objective.negatives > 0, objective.base > 0), data.unchanged):
+        if group.source.strip() and group.targets[0].strip() and (example := task.encode(*group)):
             yield example
 
 
-def read_groups(data: Data, negatives: bool) -> Iterator[tuple[str, list[str]]]:
+class Group(NamedTuple):
+    """A source, its gold and then its negatives; and the base model's log-probabilities of its candidates if wanted."""
+
+    source: str
+    targets: list[str]
+    log_probs: dict[str, float] | None = None
+
+
+def read_groups(data: Data, negatives: bool, scored: bool = False) -> Iterator[Group]:
     """Stream sources, each with its gold and then its negatives: unique candidates that are not gold, in order."""
     for number, path in enumerate(data.pairs):
         pairs = read_pairs(expand(path))
         if not negatives:
-            yield from ((source, [target]) for source, target in pairs)
+            yield from (Group(source, [target]) for source, target in pairs)
             continue
         name = expand(data.candidates[number])
         rows = read_candidates(name)
@@ -83,23 +94,27 @@ def read_groups(data: Data, negatives: bool) -> Iterator[tuple[str, list[str]]]:
             row = next(rows, None)
             if row is None or row.source.split() != source.split():
                 raise InputError(f"{name}, line {line}: is not of the same source as {path}; are both in order?")
-            yield source, [gold, *(text for text in dict.fromkeys(row.candidates) if text.strip() and text != gold)]
+            if scored and row.log_probs is None and len(row.candidates) > 1:
+                raise InputError(f"{name}, line {line}: has no log_probs, which objective.base needs.")
+            log_probs = dict(zip(row.candidates, row.log_probs or [0.0])) if scored else None
+            others = [text for text in dict.fromkeys(row.candidates) if text.strip() and text != gold]
+            yield Group(source, [gold, *others], log_probs)
     if data.synthetic is not None:
         yield from make_pairs(data.synthetic)
 
 
-def thin_out(groups: Iterable[tuple[str, list[str]]], share: float) -> Iterator[tuple[str, list[str]]]:
+def thin_out(groups: Iterable[Group], share: float) -> Iterator[Group]:
     """Keep all pairs with a correction, and a share of those without, evenly spread."""
     unchanged = 0
-    for source, targets in groups:
-        if source.split() == targets[0].split():
+    for group in groups:
+        if group.source.split() == group.targets[0].split():
             unchanged += 1
             if int(unchanged * share) == int((unchanged - 1) * share):
                 continue
-        yield source, targets
+        yield group
 
 
-def make_pairs(settings: Synthetic) -> Iterator[tuple[str, list[str]]]:
+def make_pairs(settings: Synthetic) -> Iterator[Group]:
     """Stream synthetic pairs, as many as a recipe asks for."""
     from btr.training.synthetic import Corrupter, sentences
 
@@ -107,7 +122,7 @@ def make_pairs(settings: Synthetic) -> Iterator[tuple[str, list[str]]]:
     made = 0
     for source, target in islice(Corrupter(settings.seed).corrupt(sentences(lines)), settings.sentences):
         made += 1
-        yield source, [target]
+        yield Group(source, [target])
     if made < settings.sentences:
         raise InputError(
             f"{settings.text[-1]}: the text has {made:,} sentences to make errors in (from a capital to an end mark, "

@@ -9,6 +9,7 @@ import math
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ class Trainer:
         self.sizes = np.asarray(table["size"][:])
         self.shapes = np.stack([np.asarray(table[name][:]) for name in SHAPE], 1)
         self.trained = {name: weight for name, weight in self.task.model.named_parameters() if weight.requires_grad}
+        self.first = {name: weight.detach().clone() for name, weight in self.trained.items() if self.recipe.keep}
         self.optimizer = make_optimizer(self.recipe.optimizer, list(self.trained.values()))
         examples = Path(self.dataset.cache_files[0]["filename"]).stem
         self.progress.origin = f"{examples}#{identity(self.task.model, self.task.tokenizer)}"
@@ -67,6 +69,20 @@ class Trainer:
         settings = self.recipe.optimizer
         warmup = settings.warmup_steps or round(settings.warmup_epochs * len(self.updates))
         self.warmup = max(1, warmup) if settings.warmup_steps or settings.warmup_epochs else 0
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """The model's weights averaged with the first ones, as far as the recipe keeps them; afterwards its own."""
+        own = {name: self.trained[name].detach().clone() for name in self.first}
+        with torch.no_grad():
+            for name, first in self.first.items():
+                self.trained[name].lerp_(first, self.recipe.keep)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for name, weight in own.items():
+                    self.trained[name].copy_(weight)
 
     def plan(self, epoch: int) -> list[Update]:
         """The updates of an epoch."""

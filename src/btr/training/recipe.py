@@ -2,8 +2,9 @@
 
 import difflib
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -18,6 +19,9 @@ class Part(BaseModel):
     """A part of a recipe: unknown keys are errors, and nothing changes after it was read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+P = TypeVar("P", bound=Part)
 
 
 class Synthetic(Part):
@@ -48,10 +52,11 @@ class Objective(Part):
     mask: float = Field(0.15, gt=0, lt=1)  # share of a row's tokens that are masked
     negatives: int = Field(0, ge=0)  # a_train
     spans: Literal["independent", "mean-3"] = "independent"  # pre-training: the experiments' way, or T5's
-    focus: float = Field(0.0, ge=0, le=1)  # share of masks drawn where a candidate differs from gold, and beside
+    focus: float = Field(0.0, ge=0, le=1)  # share of masks where candidates differ (or gold and source, without them)
     unlikelihood: Literal["all", "differing"] = "all"  # which masked tokens of negatives are pushed down
     negative_weight: float = Field(1.0, ge=0)  # of the unlikelihood
-    listwise: float = Field(0.0, ge=0)  # weight of -log f(gold) over the candidates, as `contrast` scores them
+    listwise: float = Field(0.0, ge=0)  # weight of -log f(gold) over the candidates, all that differs masked
+    base: float = Field(0.0, ge=0)  # of listwise: weight in f of the base model's log-probabilities, if they are known
     softness: float = Field(0.0, ge=0)  # of listwise: 0 wants gold alone, more lets candidates share by their use
 
 
@@ -85,6 +90,7 @@ class Validation(Part):
     sentences: int | None = Field(None, gt=0)  # as many from the start; all if not said
     every: int | None = Field(None, gt=0)  # updates; also before the first one
     beam: int = Field(5, gt=0)
+    length_penalty: float = 1.0
     engine: Literal["transformers", "ctranslate2"] = "ctranslate2"
 
 
@@ -107,6 +113,7 @@ class Recipe(Part):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on a GPU that has it
     freeze_embeddings: bool = False
     vocabulary: Literal["all", "used"] = "all"  # used: softmax over the pieces that the data has, faster on a CPU
+    keep: float = Field(0.0, ge=0, lt=1)  # share of the first weights in the model that is measured and saved
     patience: int | None = Field(None, gt=0)  # validations without a better one before the run stops
     checkpoint_minutes: float = Field(10.0, ge=0)
 
@@ -130,6 +137,8 @@ class Recipe(Part):
             raise ValueError("listwise compares gold with negatives; set objective.negatives")
         if objective.softness and not objective.listwise:
             raise ValueError("softness is listwise's; set objective.listwise")
+        if objective.base and not objective.softness:
+            raise ValueError("objective.base lets only the candidates take part, so it needs softness")
         if objective.listwise and objective.focus:
             raise ValueError("listwise masks all differing tokens, so that focus has nothing to choose")
         if self.kind != "btr" and (objective.listwise or objective.focus or objective.unlikelihood != "all"):
@@ -151,20 +160,7 @@ class Recipe(Part):
 
 def read_recipe(path: PathLike, changes: dict[str, Any] | None = None) -> Recipe:
     """Read a recipe; `changes` are put in place of what it says (`{"seed": 2, "optimizer.name": "adamw"}`)."""
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; recipes are in the folder recipes/.") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; name a recipe in it.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{where}: is not YAML ({getattr(error, 'problem', error)}).") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: is no recipe; expected keys such as kind, model and data.")
+    content = read_yaml(path, "recipe", "recipes are in the folder recipes/", "kind, model and data")
     for key, value in (changes or {}).items():
         *parents, last = key.split(".")
         place = content
@@ -173,32 +169,63 @@ def read_recipe(path: PathLike, changes: dict[str, Any] | None = None) -> Recipe
             if not isinstance(place, dict):
                 raise InputError(f"{path}: {key} can't be set, since {parent} is no part with keys.")
         place[last] = value
+    return check(Recipe, content, path, "recipe")
+
+
+def read_yaml(path: PathLike, what: str, where: str, keys: str) -> dict[str, Any]:
+    """The keys of a YAML file, unchecked; if it is no `what`, say `where` those are and which `keys` they have."""
     try:
-        return Recipe.model_validate(content)
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; {where}.") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder; name a {what} in it.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise InputError(f"{path}{line}: is not YAML ({getattr(error, 'problem', error)}).") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: is no {what}; expected keys such as {keys}.")
+    return content
+
+
+def check(whole: type[P], content: dict[str, Any], path: PathLike, what: str) -> P:
+    """A file's content as typed parts; what is wrong with it is told in one sentence."""
+    try:
+        return whole.model_validate(content)
     except ValidationError as error:
-        problems = [describe(problem) for problem in error.errors()]
+        problems = [describe(problem, whole, what) for problem in error.errors()]
         more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
         told = "; ".join(problems[:SHOWN]) + more
         raise InputError(f"{path}: {told}{'' if told.endswith('?') else '.'}") from None
 
 
-def describe(problem: Any) -> str:
-    """One of pydantic's errors in the recipe's own words; a misspelt key is told the nearest known one."""
+def describe(problem: Any, whole: type[Part], what: str) -> str:
+    """One of pydantic's errors in the file's own words; a misspelt key is told the nearest known one."""
     *parents, last = map(str, problem["loc"]) if problem["loc"] else ("",)
     where = ".".join([*parents, last])
     if problem["type"] == "extra_forbidden":
-        part: Any = Recipe
-        for parent in parents:
-            fields = part.model_fields
-            part = next((a for a in (fields[parent].annotation, Synthetic) if hasattr(a, "model_fields")), Recipe)
-        near = difflib.get_close_matches(last, part.model_fields, 1, 0.5)
-        known = f"did you mean {near[0]}?" if near else f"known are {', '.join(part.model_fields)}"
-        return f"{where} is no key of a recipe; {known}"
+        fields = part_at(whole, parents).model_fields
+        near = difflib.get_close_matches(last, fields, 1, 0.5)
+        known = f"did you mean {near[0]}?" if near else f"known are {', '.join(fields)}"
+        return f"{where} is no key of a {what}; {known}"
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "list_type":
         message = "must be a list, e.g. [FILE]"
     message = message[:1].lower() + message[1:]
     return f"{where}: {message}" if where else message
+
+
+def part_at(whole: type[Part], keys: Sequence[str]) -> type[Part]:
+    """The part that keys lead to; a name in a dictionary of parts leads no further."""
+    part: Any = whole
+    for key in keys:
+        kind = part.model_fields[key].annotation if key in part.model_fields else part
+        inner = [kind, *get_args(kind)]  # the part itself, or one of those that a union or a dictionary has
+        part = next((own for own in inner if hasattr(own, "model_fields")), whole)
+    return cast(type[Part], part)
 
 
 def write_recipe(recipe: Recipe, path: PathLike) -> None:

@@ -4,6 +4,7 @@ A task draws all that is random (masks, spans) from generators that belong to th
 batch is the same whoever computes it, and its numbers of tokens are known in advance.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from btr.models.grid import Grid, make_grid, states
 from btr.models.load import start_token
 from btr.rerankers.base import softmax
 from btr.rerankers.btr import mask_token
-from btr.rerankers.contrast import differing, differing_places, hide
+from btr.rerankers.contrast import differing, differing_places
 from btr.training import objectives
 from btr.training.masking import Tokens, corrupt_spans, draw_places, mask
 from btr.training.recipe import Recipe
@@ -45,8 +46,13 @@ class Task(ABC):
         self.pieces: Tensor | None = None  # the vocabulary in use; None for all of it
 
     @abstractmethod
-    def encode(self, source: str, targets: Sequence[str]) -> Example | None:
-        """A source, its gold and its negatives as tokens; None if it is too long."""
+    def encode(
+        self, source: str, targets: Sequence[str], log_probs: Mapping[str, float] | None = None
+    ) -> Example | None:
+        """A source, its gold and its negatives as tokens, with the base model's log-probabilities if they are wanted.
+
+        None if it is too long.
+        """
 
     @abstractmethod
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
@@ -84,14 +90,18 @@ class T5Task(Task):
         if recipe.task == "pre-train" and not self.sentinels:
             raise InputError(f"{recipe.model}: its tokenizer has no <extra_id_1>, which names a span.")
 
-    def encode(self, source: str, targets: Sequence[str]) -> Example | None:
+    def encode(
+        self, source: str, targets: Sequence[str], log_probs: Mapping[str, float] | None = None
+    ) -> Example | None:
         data = self.recipe.data
         ids = self.tokenizer(source)["input_ids"]
         rows = [self.tokenizer(target)["input_ids"] for target in targets]
         if len(ids) > data.max_source or len(rows[0]) > data.max_target:
             return None
-        kept = [row for k, row in enumerate(rows) if k and len(row) <= data.max_target and row not in rows[:k]]
-        return {"source": ids, "targets": [rows[0], *kept[: min(self.recipe.objective.negatives, len(ids) - 1)]]}
+        kept = [k for k, row in enumerate(rows) if k and len(row) <= data.max_target and row not in rows[:k]]
+        chosen = [0, *kept[: min(self.recipe.objective.negatives, len(ids) - 1)]]
+        priors = {"priors": [log_probs.get(targets[k], math.nan) for k in chosen]} if log_probs else {}
+        return {"source": ids, "targets": [rows[k] for k in chosen], **priors}
 
     def read(self, example: Example, generator: np.random.Generator) -> tuple[Tokens, list[Tokens]]:
         """An example's source and targets; in pre-training, spans of a text."""
@@ -153,13 +163,15 @@ class BTRTask(T5Task):
         listed: list[int] = []
         row_sources: list[int] = []
         shares: list[float] = []
+        priors: list[float] = []
         for number, (example, generator) in enumerate(zip(examples, generators)):
             source, targets = self.read(example, generator)
             sources.append(source)
-            shares += self.shares(source, targets)
+            priors += (own := self.priors(example))
+            shares += self.shares(source, targets, own)
             rows.append([])
             asked.append([])
-            for k, places in enumerate(self.places(targets, generator)):
+            for k, places in enumerate(self.places(source, targets, generator)):
                 hidden = self.hide(targets[k], places, generator)
                 rows[-1].append([self.start, *hidden])  # the output before a token predicts it
                 asked[-1].append(places)
@@ -173,6 +185,7 @@ class BTRTask(T5Task):
             "rows": torch.tensor(listed, device=place),
             "sources": torch.tensor(row_sources, device=place),
             "shares": torch.tensor(shares, device=place),
+            "priors": torch.tensor(priors, device=place),
             "ignored": torch.tensor([sign is None for sign in negative], device=place),
         }
         counts: dict[str, float] = {"likelihood": sum(sign is not None for sign in negative)}
@@ -186,28 +199,39 @@ class BTRTask(T5Task):
             extra,
         )
 
-    def places(self, targets: Sequence[Tokens], generator: np.random.Generator) -> list[list[int]]:
+    def places(self, source: Tokens, targets: Sequence[Tokens], generator: np.random.Generator) -> list[list[int]]:
         """Which tokens of gold and of each negative are masked."""
         objective = self.recipe.objective
         if objective.listwise and len(targets) > 1:  # all that tell the candidates apart
             return differing_places(targets)
         if not objective.focus:
             return [draw_places(len(target), objective.mask, generator) for target in targets]
+        places = differing_places(targets) if len(targets) > 1 else [sorted(differing(targets[0], source)[0])]
         return [
             draw_places(len(target), objective.mask, generator, near, objective.focus)
-            for target, near in zip(targets, differing_places(targets))
+            for target, near in zip(targets, places)
         ]
 
-    def shares(self, source: Tokens, targets: Sequence[Tokens]) -> list[float]:
+    def priors(self, example: Example) -> list[float]:
+        """What is added to each target's score: the base model's, by its weight; NaN if it is not known."""
+        if not self.recipe.objective.base:
+            return [0.0] * len(example["targets"])
+        return [self.recipe.objective.base * log_prob for log_prob in example["priors"]]
+
+    def shares(self, source: Tokens, targets: Sequence[Tokens], priors: Sequence[float]) -> list[float]:
         """How much of f each target should have: gold all of it, or each according to its use."""
-        if not self.recipe.objective.softness:
+        softness = self.recipe.objective.softness
+        if not softness:
             return [1.0, *[0.0] * (len(targets) - 1)]
-        uses = [objectives.use(source, targets[0], target) for target in targets]
-        return softmax([value / self.recipe.objective.softness for value in uses])
+        known = [k for k, prior in enumerate(priors) if not math.isnan(prior)]
+        wanted = softmax([objectives.use(source, targets[0], targets[k]) / softness for k in known]) if known else []
+        shares = dict(zip(known, wanted))
+        return [shares.get(k, 0.0) for k in range(len(targets))]
 
     def hide(self, target: Tokens, places: Sequence[int], generator: np.random.Generator) -> Tokens:
-        if self.recipe.objective.listwise:  # as in scoring
-            return hide(target, places, self.mask)
+        if self.recipe.objective.listwise:  # all that differs, at once
+            hidden = set(places)
+            return [self.mask if place in hidden else token for place, token in enumerate(target)]
         return mask(target, places, generator, self.mask, self.others)
 
     def pushed_down(self, targets: Sequence[Tokens], k: int, places: Sequence[int]) -> list[bool | None]:
@@ -231,7 +255,9 @@ class BTRTask(T5Task):
         )
         found = {"likelihood": terms.masked_fill(batch.extra["ignored"], 0.0).sum()}
         if objective.listwise:
-            own = objectives.listwise(log_probs, batch.extra["rows"], batch.extra["sources"], batch.extra["shares"])
+            own = objectives.listwise(
+                log_probs, *(batch.extra[name] for name in ("rows", "sources", "shares", "priors"))
+            )
             found["listwise"] = own.sum()
         return found
 

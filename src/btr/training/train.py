@@ -181,7 +181,8 @@ def validate(trainer: Trainer, validator: Validator | None, watch: Watch, tokeni
     progress, model = trainer.progress, trainer.task.model
     if trainer.accelerator.is_main_process:
         trainer.save()  # what was trained must not be lost if the validation fails
-    found = validator.measure(model, tokenizer) if validator else None
+    with trainer.averaged():
+        found = validator.measure(model, tokenizer) if validator else None
     (found,) = broadcast_object_list([found])
     progress.validated = progress.step
     better = found is not None and (progress.best is None or found["value"] > progress.best)
@@ -197,7 +198,8 @@ def validate(trainer: Trainer, validator: Validator | None, watch: Watch, tokeni
         progress.since_best = 0 if better else progress.since_best + 1
     if trainer.accelerator.is_main_process:
         if better or found is None:
-            save_model(trainer.run, model, tokenizer, trainer.recipe)
+            with trainer.averaged():
+                save_model(trainer.run, model, tokenizer, trainer.recipe)
         trainer.save()
     return found if better else None
 

@@ -19,8 +19,10 @@ from btr.rerankers.base import Reranker, Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.contrast import Contrast
 from btr.rerankers.encoders import BERT, RoBERTa
+from btr.rerankers.ensemble import Ensemble
+from btr.rerankers.free import Base
 from btr.rerankers.left_to_right import RightToLeft
-from btr.rerankers.thresholds import try_thresholds
+from btr.rerankers.table import THRESHOLDS, Setting, Table
 from btr.resume import windows
 from btr.training.recipe import Recipe, Validation, expand
 
@@ -31,7 +33,7 @@ class Validator:
     """Measures a model on a recipe's validation set."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self.kind, self.settings = recipe.kind, recipe.validation
+        self.kind, self.settings, self.base = recipe.kind, recipe.validation, recipe.objective.base
         self.reranker: Any = Contrast if recipe.objective.listwise else RERANKERS.get(recipe.kind)
         self.metric, self.sources, self.targets = read_gold(self.settings)
         self.rows: list[Candidates] = []
@@ -52,7 +54,7 @@ class Validator:
         return {**found, "signature": self.metric.signature()}
 
     def _write(self, model: Any, tokenizer: Any) -> dict[str, Any]:
-        search = Search(size=self.settings.beam, early_stopping=True)
+        search = Search(size=self.settings.beam, early_stopping=True, length_penalty=self.settings.length_penalty)
         with tempfile.TemporaryDirectory() as folder:
             if self.settings.engine == "ctranslate2":
                 model.save_pretrained(folder)
@@ -70,17 +72,19 @@ class Validator:
 
     def _rerank(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         reranker: Reranker = self.reranker(Loaded(model, tokenizer, "in training"))
-        scored = [row for window in windows(self.rows, WINDOW) for row in reranker.score_many(window)]
-        grid = try_thresholds(self.metric, scored, top=self.settings.top)
-        best = max(grid, key=lambda threshold: grid[threshold].value)
-        base = self.metric.score([row.candidates[0] for row in self.rows])
+        whole = Ensemble([reranker, Base()], weights=(1.0, self.base)) if self.base else reranker
+        scored = [row for window in windows(self.rows, WINDOW) for row in whole.score_many(window)]
+        table = Table(self.metric, [scored])
+        choices = table.choose([Setting(self.settings.top, threshold) for threshold in THRESHOLDS])
+        *values, base = map(float, table.values(choices))  # at the last threshold the base model's choice stays
+        best = values.index(max(values))
         return {
-            "value": grid[best].value,
-            **grid[best].scores,
-            "threshold": best,
-            "base": base.value,
+            "value": values[best],
+            **table.score(choices[best]).scores,
+            "threshold": THRESHOLDS[best],
+            "base": base,
             **self._set_apart(reranker),
-            "grid": {f"{threshold:.1f}": score.value for threshold, score in grid.items()},
+            "grid": {f"{threshold:.1f}": value for threshold, value in zip(THRESHOLDS, values)},
         }
 
     def _set_apart(self, reranker: Reranker) -> dict[str, float]:

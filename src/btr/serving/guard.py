@@ -1,0 +1,194 @@
+"""What stands before the API: who may ask, how much, how long; and what is told of each request."""
+
+import asyncio
+import hmac
+import ipaddress
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from btr.serving import log
+from btr.serving.measures import Measures
+from btr.serving.settings import Settings
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+GONE = 499  # the client closed the connection; only the log sees it
+DRAINED = 1 << 25  # bytes of too large a body that are read and forgotten, so that the client hears the answer
+GUARDED = "/v1/", "/v2/", "/metrics"  # what a token is asked for
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Refused(Exception):  # noqa: N818 (nothing is wrong with the server)
+    """A request that is not answered: its status, and a sentence that says why."""
+
+    def __init__(self, status: int, why: str, **headers: str) -> None:
+        super().__init__(why)
+        self.status, self.why = status, why
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def response(self, path: str) -> Response:
+        """LanguageTool's clients read errors as plain text, all others as JSON."""
+        if path.startswith("/v2/"):
+            return PlainTextResponse(f"Error: {self.why}", self.status, self.headers)
+        return JSONResponse({"detail": self.why}, self.status, self.headers)
+
+
+FAILURE = Refused(500, "something went wrong here; it is in the server's log.")
+
+
+class Guard:
+    """Refuses what is not allowed or too large, ends what takes too long, and writes a line and counts for each."""
+
+    def __init__(self, app: App, settings: Settings, measures: Measures, paths: frozenset[str]) -> None:
+        self.app, self.settings, self.measures, self.paths = app, settings, measures, paths
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        path, told = scope["path"], {"status": GONE}
+        scope.setdefault("state", {})
+
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                told["status"] = message["status"]
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        try:
+            await self.answer(scope, receive, tell)
+        except Refused as refused:
+            await refused.response(path)(scope, receive, tell)
+        except Exception:
+            log.logger.exception("failure", extra={"fields": {"path": self.name(path)}})
+            if told["status"] == GONE:  # nothing was answered yet
+                await FAILURE.response(path)(scope, receive, tell)
+        finally:
+            self.note(scope, told["status"], time.perf_counter() - begun)
+
+    async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Let the application answer, unless the client goes away or the time is up."""
+        headers = Headers(scope=scope)
+        try:
+            async with asyncio.timeout(self.settings.seconds):
+                body = await self.read(headers, receive)  # first, since who still sends does not hear of a refusal
+        except TimeoutError:
+            raise Refused(408, f"the body did not come within {self.settings.seconds:g} seconds.") from None
+        self.check_origin(headers)
+        if self.settings.token is not None and scope["path"].startswith(GUARDED):
+            self.check_token(headers, body if scope["path"].startswith("/v2/") else b"")
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            raise Refused(400, "the body is not UTF-8.") from None
+        work = asyncio.ensure_future(self.app(scope, replay(body, receive), send))
+        gone = asyncio.ensure_future(wait_gone(receive))
+        try:
+            await asyncio.wait({work, gone}, timeout=self.settings.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+            elif not gone.done():
+                raise Refused(504, f"this took longer than {self.settings.seconds:g} seconds; send a shorter text.")
+        finally:
+            for task in (work, gone):
+                if not task.done():
+                    task.cancel()
+                    with suppress(asyncio.CancelledError, Exception):
+                        await task
+
+    def check_origin(self, headers: Headers) -> None:
+        """Refuse other web sites, also those that gave their own name to this machine's address."""
+        allowed = self.settings.origins
+        host, origin = headers.get("host", ""), headers.get("origin")
+        names = {urlsplit(own).netloc for own in allowed}
+        if self.settings.loopback and host not in names and not is_local(host):
+            raise Refused(403, "this server is asked by its address or as localhost; see --allow-origin.")
+        if origin and "*" not in allowed and origin not in allowed and urlsplit(origin).netloc != host:
+            raise Refused(403, f"requests from {origin} are not allowed; see --allow-origin.")
+
+    def check_token(self, headers: Headers, form: bytes) -> None:
+        """Refuse who does not know the token: in the header, or as apiKey in a LanguageTool client's form."""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            given = next(iter(parse_qs(form.decode(errors="replace")).get("apiKey", [])), "")
+        if not hmac.compare_digest(given.strip().encode(), (self.settings.token or "").encode()):
+            raise Refused(401, "a token is needed, as 'Authorization: Bearer TOKEN'.", WWW_Authenticate="Bearer")
+
+    async def read(self, headers: Headers, receive: Receive) -> bytes:
+        """The body, if it is not too large."""
+        most, length = self.settings.body, headers.get("content-length", "0")
+        parts, size = [], int(length) if length.isdigit() and int(length) > DRAINED else 0
+        more = size <= DRAINED
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Refused(GONE, "the client went away.")
+            part = message.get("body", b"")
+            size += len(part)
+            if size <= most:
+                parts.append(part)
+            more = message.get("more_body", False) and size <= DRAINED
+        if size > most:
+            why = f"the body is larger than {most:,} bytes; send a shorter text, or several."
+            raise Refused(413, why, Connection="close")
+        return b"".join(parts)
+
+    def note(self, scope: Message, status: int, seconds: float) -> None:
+        """Count a request, and write its line."""
+        path = self.name(scope["path"])
+        self.measures.requests.labels(path, status).inc()
+        self.measures.seconds.labels(path).observe(seconds)
+        told = scope["state"].get("told", {})
+        log.say("request", method=scope["method"], path=path, status=status, seconds=round(seconds, 4), **told)
+
+    def name(self, path: str) -> str:
+        """A path that is known; others could be anything, a text as well."""
+        return path if path in self.paths else "other"
+
+
+def is_local(host: str) -> bool:
+    """Whether a Host header is an address, or localhost: no name that somebody else could have given."""
+    name = urlsplit(f"//{host}").hostname or ""
+    try:
+        return name == "localhost" or bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
+
+
+def replay(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, for the application to read again; nothing comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        if messages:
+            return messages.pop()
+        await asyncio.Event().wait()  # the guard itself waits for the client to go
+        raise AssertionError
+
+    return again
+
+
+async def wait_gone(receive: Receive) -> None:
+    """Wait until the client goes away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,224 @@
+"""LanguageTool's protocol: edits as its matches, so that its clients work with this server."""
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from pydantic import ValidationError
+
+from btr import __version__
+from btr.serving.guard import Refused
+from btr.serving.schemas import Check, check_text
+
+Record = dict[str, Any]
+
+VARIANTS = {"US": "US", "GB": "GB", "AU": "Australian", "CA": "Canadian", "NZ": "New Zealand", "ZA": "South African"}
+LANGUAGES = [
+    {"name": "English", "code": "en", "longCode": "en"},
+    *({"name": f"English ({name})", "code": "en", "longCode": f"en-{code}"} for code, name in VARIANTS.items()),
+]
+WORD = re.compile(r"\s*(?:[\w'’-]+|\S)")
+WORD_BEFORE = re.compile(r"(?:[\w'’-]+|\S)\s*\Z")
+CONTEXT = 40  # characters around a match
+GRAMMAR = "GRAMMAR", "Grammar", "grammar"
+CATEGORIES = {  # by the last part of an ERRANT type: LanguageTool's id, its name, and the kind of issue
+    "SPELL": ("TYPOS", "Possible Typo", "misspelling"),
+    "PUNCT": ("PUNCTUATION", "Punctuation", "typographical"),
+    "ORTH": ("CASING", "Capitalization", "typographical"),
+}
+WORDS = {
+    "SPELL": "spelling",
+    "PUNCT": "punctuation",
+    "ORTH": "upper and lower case, or spaces",
+    "DET": "an article or determiner",
+    "PREP": "a preposition",
+    "SVA": "agreement of subject and verb",
+    "TENSE": "the verb's tense",
+    "FORM": "the word's form",
+    "NUM": "singular or plural",
+    "INFL": "inflection",
+    "POSS": "the possessive",
+    "WO": "word order",
+    "NOUN": "a noun",
+    "VERB": "a verb",
+    "ADJ": "an adjective",
+    "ADV": "an adverb",
+    "PRON": "a pronoun",
+    "CONJ": "a conjunction",
+    "PART": "a particle",
+    "CONTR": "a contraction",
+    "MORPH": "the form of a word",
+}
+
+
+class Text(NamedTuple):
+    """A text as it is corrected, and where each of its characters stands in what the client sent."""
+
+    plain: str
+    places: Sequence[int]
+
+
+class Wanted(NamedTuple):
+    """Which rules and categories a client wants to hear of."""
+
+    disabled: frozenset[str] = frozenset()
+    enabled: frozenset[str] = frozenset()
+    only: bool = False
+
+    @classmethod
+    def of(cls, asked: Check) -> "Wanted":
+        """What a request names, by rules and by categories."""
+        disabled = f"{asked.disabledRules},{asked.disabledCategories}".split(",")
+        enabled = f"{asked.enabledRules},{asked.enabledCategories}".split(",")
+        return cls(frozenset(disabled) - {""}, frozenset(enabled) - {""}, asked.enabledOnly)
+
+    def __call__(self, rule: str, category: str) -> bool:
+        named = {rule, category}
+        return not named & self.disabled and (not self.only or bool(named & self.enabled))
+
+
+def read_form(query: str, body: bytes) -> Check:
+    """What a client sends, in the address or as a form, whatever it calls it: LTeX says that its form is JSON."""
+    try:
+        fields = [*parse_qsl(query, errors="strict"), *parse_qsl(body.decode(), errors="strict")]
+        return Check.model_validate(dict(fields))
+    except ValidationError as error:
+        told = "; ".join(f"{'.'.join(map(str, own['loc']))}: {own['msg']}" for own in error.errors())
+        raise Refused(400, f"{told}.") from None
+    except UnicodeDecodeError:
+        raise Refused(400, "the form is not UTF-8.") from None
+
+
+def check_language(code: str) -> Record:
+    """The language of a code; `auto` is English, since sentences in others are left alone."""
+    wanted = "en" if code == "auto" else code
+    for language in LANGUAGES:
+        if language["longCode"].lower() == wanted.lower():
+            return language
+    raise Refused(400, f"'{code[:20]}' is not a language code known here; use en, en-US, en-GB … or auto.")
+
+
+def read_text(text: str | None, data: str | None) -> Text:
+    """The text of a request: plain, or annotated with markup that is not to be read."""
+    if (text is None) == (data is None):
+        raise Refused(400, "send either text or data.")
+    if text is not None:
+        return Text(text, [*accumulate(map(units, text), initial=0)])
+    try:
+        parts = json.loads(data or "")["annotation"]
+        read = [(part.get("text"), part.get("markup", ""), part.get("interpretAs", "")) for part in parts]
+        check_text("".join(part for own in read for part in own if part))
+        return join_parts(read)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Refused(400, 'data must be JSON: {"annotation": [{"text": "…"}, {"markup": "…"}]}.') from None
+
+
+def join_parts(parts: Sequence[tuple[str | None, str, str]]) -> Text:
+    """Texts as they are, and markup as what it stands for, all of which is in the markup's first place."""
+    plain, places, place = "", [], 0
+    for text, markup, meaning in parts:
+        if text is None:
+            plain += meaning
+            places += [place] * len(meaning)
+            place += sum(map(units, markup))
+        else:
+            plain += text
+            places += list(accumulate(map(units, text), initial=place))[:-1]
+            place += sum(map(units, text))
+    return Text(plain, [*places, place])
+
+
+def units(char: str) -> int:
+    """How long Java takes a character to be."""
+    return 2 if ord(char) > 0xFFFF else 1
+
+
+def check(text: Text, language: Record, sentences: Sequence[Record], wanted: Wanted) -> Record:
+    """LanguageTool's answer to `/v2/check`."""
+    matches = []
+    for sentence in sentences:
+        for k, edit in enumerate(sentence["edits"]):
+            before = sentence["edits"][k - 1]["end"] if k else sentence["start"]
+            after = sentence["edits"][k + 1]["start"] if k + 1 < len(sentence["edits"]) else sentence["end"]
+            match = write_match(text, sentence, widen(text.plain, edit, before, after))
+            if match and wanted(match["rule"]["id"], match["rule"]["category"]["id"]):
+                matches.append(match)
+    return {
+        "software": {
+            "name": "btr",
+            "version": __version__,
+            "buildDate": "",
+            "apiVersion": 1,
+            "premium": False,
+            "status": "",
+        },
+        "warnings": {"incompleteResults": False},
+        "language": {
+            "name": language["name"],
+            "code": language["longCode"],
+            "detectedLanguage": {"name": language["name"], "code": language["longCode"], "confidence": 1.0},
+        },
+        "matches": matches,
+        "sentenceRanges": [[text.places[s["start"]], text.places[s["end"]]] for s in sentences],
+    }
+
+
+def widen(plain: str, edit: Record, before: int, after: int) -> Record:
+    """An edit with a word beside it, if it only puts in or takes away: clients want a place and a replacement."""
+    start, end, new = edit["start"], edit["end"], edit["replacement"]
+    if plain[start:end].strip() and new.strip():
+        return edit
+    right = WORD.match(plain, end, after)
+    if right:
+        return {**edit, "end": right.end(), "replacement": new + right[0]}
+    left = WORD_BEFORE.search(plain[before:start])
+    own = left[0] if left else ""
+    return {**edit, "start": start - len(own), "replacement": own + new}
+
+
+def write_match(text: Text, sentence: Record, edit: Record) -> Record | None:
+    """An edit as a match; None if markup stands in it."""
+    start, end = edit["start"], edit["end"]
+    plain, places = text.plain, text.places
+    offset = places[start]
+    # What follows the last character, which in markup is not where the next one stands.
+    stop = places[end - 1] + units(plain[end - 1]) if end > start else offset
+    if stop - offset != sum(map(units, plain[start:end])):
+        return None
+    kind = edit["type"].split("+")[0]
+    category, name, issue = CATEGORIES.get(kind.split(":")[-1], GRAMMAR)
+    message = explain(edit["type"])
+    low, high = max(0, start - CONTEXT), min(len(plain), end + CONTEXT)
+    return {
+        "message": message,
+        "shortMessage": name,
+        "replacements": [{"value": edit["replacement"]}],
+        "offset": offset,
+        "length": stop - offset,
+        "context": {
+            "text": plain[low:high],
+            "offset": sum(map(units, plain[low:start])),
+            "length": sum(map(units, plain[start:end])),
+        },
+        "sentence": plain[sentence["start"] : sentence["end"]],
+        "type": {"typeName": "Other"},
+        "rule": {
+            "id": kind.replace(":", "_"),
+            "description": message,
+            "issueType": issue,
+            "category": {"id": category, "name": name},
+        },
+        "ignoreForIncompleteSentence": False,
+        "contextForSureMatch": 0,
+    }
+
+
+def explain(types: str) -> str:
+    """ERRANT's types in words."""
+    parts = [kind.split(":") for kind in types.split("+")]
+    words = dict.fromkeys(WORDS.get(part[-1], "the wording") for part in parts)
+    doing = {"M": "Missing", "U": "Unnecessary"}.get(parts[0][0], "Check")
+    return f"{doing}: {' and '.join(words)}." if len(parts) == 1 else f"Check: {' and '.join(words)}."

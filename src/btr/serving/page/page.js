@@ -1,0 +1,310 @@
+// The page: one request a text; everything after that, λ included, happens here. Text is only ever set as text.
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const TYPES = {
+  ADJ: "adjective", ADV: "adverb", CONJ: "conjunction", CONTR: "contraction", DET: "article, determiner",
+  MORPH: "word form", NOUN: "noun", ORTH: "case or spacing", OTHER: "wording", PART: "particle", PREP: "preposition",
+  PRON: "pronoun", PUNCT: "punctuation", SPELL: "spelling", VERB: "verb", WO: "word order", UNK: "unknown",
+  "ADJ:FORM": "comparison", "NOUN:INFL": "noun inflection", "NOUN:NUM": "singular, plural", "NOUN:POSS": "possessive",
+  "VERB:FORM": "verb form", "VERB:INFL": "verb inflection", "VERB:SVA": "subject–verb agreement", "VERB:TENSE": "tense",
+};
+const DOING = { M: "missing", U: "unnecessary", R: "" };
+
+let points = [];      // the text's characters: places in the API are code points, not UTF-16
+let sentences = [];   // the answer's, each with `picked`, a candidate chosen by hand
+let states = {};      // "accepted" or "dismissed", by the edit's key
+let current = null;   // the key of the mark in focus
+let ranked = false;   // whether there is a reranker
+let token = "";
+let asking = null;
+
+function make(tag, options = {}, ...children) {
+  const { text, className, data = {}, ...attributes } = options;
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (className) element.className = className;
+  Object.assign(element.dataset, data);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+async function ask(path, body) {
+  const headers = { "Content-Type": "application/json" };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const options = body ? { method: "POST", body: JSON.stringify(body), signal: asking.signal } : {};
+  const response = await fetch(path, { ...options, headers });
+  const answer = await response.json().catch(() => ({}));
+  $("access").hidden = response.status !== 401;
+  if (!response.ok) throw new Error(answer.detail || `The server answered ${response.status}.`);
+  return answer;
+}
+
+async function showModels() {
+  const models = await ask("v1/models");
+  ranked = models.reranker !== null;
+  $("models").textContent = `${models.model}, ${ranked ? `reranked by ${models.reranker}` : "without a reranker"}`;
+  $("threshold").value = models.threshold;
+  $("threshold").disabled = !ranked;
+  $("threshold-help").textContent = ranked
+    ? "The reranker's suggestion is taken if its f rises by more than λ above the base model's choice."
+    : "Without a reranker, the base model's choice is taken whatever λ is.";
+  $("threshold-value").textContent = Number($("threshold").value).toFixed(2);
+}
+
+async function correct() {
+  const text = $("text").value;
+  if (!text.trim()) return;
+  if (asking) asking.abort();
+  const own = asking = new AbortController();
+  $("correct").disabled = true;
+  $("problem").textContent = "";
+  $("status").textContent = "Correcting …";
+  try {
+    const answer = await ask("v1/correct", { text });
+    points = Array.from(text);
+    sentences = answer.sentences.map((sentence) => ({ ...sentence, picked: null }));
+    states = {};
+    current = null;
+    document.querySelector(".read").hidden = document.querySelector("aside").hidden = false;
+    $("result").classList.remove("stale");
+    show(true);
+  } catch (error) {
+    if (own === asking) {
+      $("status").textContent = "";
+      $("problem").textContent = error.message;
+    }
+  } finally {
+    if (own === asking) $("correct").disabled = false;
+  }
+}
+
+// The candidate of a sentence that is taken at the present λ. f does not depend on λ: only the decision does.
+function choose(sentence) {
+  if (!sentence.candidates) return 0;
+  if (sentence.picked !== null) return sentence.picked;
+  return sentence.suggestion && sentence.margin > Number($("threshold").value) ? sentence.suggestion : 0;
+}
+
+function editsOf(sentence) {
+  const edits = sentence.candidates ? sentence.candidates[choose(sentence)].edits : sentence.edits;
+  return edits.map((edit) => ({ ...edit, key: `${edit.start}-${edit.end}-${edit.replacement}` }));
+}
+
+const allEdits = () => sentences.flatMap(editsOf);
+const slice = (start, end) => points.slice(start, end).join("");
+
+function result() {
+  let done = 0;
+  let text = "";
+  for (const edit of allEdits()) {
+    const kept = states[edit.key] === "dismissed" ? edit.original : edit.replacement;
+    text += slice(done, edit.start) + kept;
+    done = edit.end;
+  }
+  return text + slice(done);
+}
+
+function nameType(type) {
+  return type.split("+").map((one) => {
+    const [doing, ...rest] = one.split(":");
+    return `${DOING[doing] || ""} ${TYPES[rest.join(":")] || rest.join(":").toLowerCase()}`.trim();
+  }).join(", ");
+}
+
+function describe(edit) {
+  const change = !edit.original.trim() ? `put in “${edit.replacement.trim()}”`
+    : !edit.replacement.trim() ? `take out “${edit.original.trim()}”`
+    : `“${edit.original.trim()}” to “${edit.replacement.trim()}”`;
+  return `${change}: ${nameType(edit.type)}`;
+}
+
+function show(announce = false) {
+  showResult();
+  showAbout();
+  showTypes();
+  showSentences();
+  if (announce) {
+    const edits = allEdits();
+    const changed = sentences.filter((sentence) => editsOf(sentence).length).length;
+    const left = sentences.filter((sentence) => sentence.left).length;
+    $("status").textContent = `${edits.length} ${edits.length === 1 ? "correction" : "corrections"} in ${changed} of `
+      + `${sentences.length} ${sentences.length === 1 ? "sentence" : "sentences"}`
+      + (left ? `; ${left} left alone: too long, or not English.` : ".");
+  }
+}
+
+function showResult() {
+  const parts = [];
+  let done = 0;
+  for (const edit of allEdits()) {
+    parts.push(slice(done, edit.start));
+    const state = states[edit.key] || "open";
+    const kind = !edit.original ? " added" : !edit.replacement ? " gone" : "";
+    const mark = make("button", {
+      type: "button", className: `mark${kind}${edit.key === current ? " current" : ""}`, data: { key: edit.key, state },
+      "aria-label": `${describe(edit)}; ${state}`,
+    });
+    if (edit.original) mark.append(make("del", { text: edit.original }));
+    if (edit.replacement) mark.append(make("ins", { text: edit.replacement }));
+    parts.push(mark);
+    done = edit.end;
+  }
+  parts.push(slice(done));
+  $("result").replaceChildren(...parts);
+}
+
+function showAbout() {
+  const edit = allEdits().find((one) => one.key === current);
+  $("about").hidden = !edit;
+  if (edit) $("about-what").textContent = describe(edit);
+}
+
+function showTypes() {
+  const counts = new Map();
+  for (const edit of allEdits()) {
+    if (states[edit.key] === "dismissed") continue;
+    for (const type of edit.type.split("+")) counts.set(type, (counts.get(type) || 0) + 1);
+  }
+  const most = Math.max(...counts.values());
+  const rows = [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])).map(([type, count]) => {
+    const bar = make("span", { className: "bar", "aria-hidden": "true" });
+    bar.style.width = `${100 * count / most}%`;
+    const name = make("span", { text: nameType(type) }, make("span", { className: "code", text: type }));
+    return make("li", {}, name, make("span", { text: count }), bar);
+  });
+  $("types").replaceChildren(...(rows.length ? rows : [make("li", { className: "quiet", text: "None." })]));
+}
+
+function showSentences() {
+  const open = new Set([...document.querySelectorAll("#sentences details[open]")].map((one) => one.dataset.number));
+  const shown = sentences.flatMap((sentence, number) => {
+    const unique = (sentence.candidates || []).filter((one, k, all) => all.findIndex((o) => o.text === one.text) === k);
+    return unique.length > 1 ? [showSentence(sentence, String(number), open)] : [];
+  });
+  $("sentences").replaceChildren(
+    ...(shown.length ? shown : [make("p", { className: "quiet", text: "No sentence has alternatives." })]));
+}
+
+function showSentence(sentence, number, open) {
+  const choice = choose(sentence);
+  const decision = sentence.picked !== null ? "your choice"
+    : !sentence.suggestion ? "equal" : choice ? "accepted" : "rejected";
+  const summary = make("summary", { text: slice(sentence.start, sentence.end) },
+    make("span", { className: decision === "accepted" ? "tag own" : "tag", text: decision }));
+  const margin = ranked ? `margin ${sentence.margin.toFixed(3)}` : "f is the base model's own probability";
+  const list = make("ul", { className: "candidates" });
+  sentence.candidates.forEach((candidate, k) => {
+    if (sentence.candidates.findIndex((one) => one.text === candidate.text) === k) {
+      list.append(make("li", {}, showCandidate(sentence, number, candidate, k, choice)));
+    }
+  });
+  const details = make("details", { data: { number } }, summary, make("p", { className: "quiet", text: margin }), list);
+  details.open = open.has(number);
+  return details;
+}
+
+function showCandidate(sentence, number, candidate, k, choice) {
+  const bar = make("span", { className: "bar" });
+  bar.style.width = `${100 * candidate.f}%`;
+  const numbers = make("span", { className: "numbers" }, make("span", { text: `f ${candidate.f.toFixed(3)}` }));
+  if (k === 0) numbers.append(make("span", { className: "tag", text: "base model" }));
+  if (ranked && k === sentence.suggestion) numbers.append(make("span", { className: "tag own", text: "reranker" }));
+  return make("button",
+    { type: "button", className: "candidate", data: { number, candidate: k }, "aria-pressed": String(k === choice) },
+    make("span", { text: candidate.text }),
+    make("span", { className: "track", "aria-hidden": "true" }, bar), numbers);
+}
+
+function decide(keys, state) {
+  for (const key of keys) states[key] = state;
+  showResult();
+  showAbout();
+  showTypes();
+}
+
+// Accept or dismiss the correction in focus, and go to the next that is open.
+function decideCurrent(state) {
+  const edits = allEdits();
+  const place = edits.findIndex((edit) => edit.key === current);
+  if (place < 0) return;
+  decide([current], state);
+  const open = [...edits.slice(place + 1), ...edits.slice(0, place)].find((edit) => !states[edit.key]);
+  $("status").textContent = `${state === "accepted" ? "Accepted" : "Dismissed"}: ${describe(edits[place])}.`;
+  focusMark(open ? open.key : current);
+}
+
+function focusMark(key) {
+  const mark = [...document.querySelectorAll(".mark")].find((one) => one.dataset.key === key);
+  if (mark) mark.focus();
+}
+
+function decideAll(state) {
+  const edits = allEdits();
+  decide(edits.map((edit) => edit.key), state);
+  $("status").textContent = `${state === "accepted" ? "Accepted" : "Dismissed"} all ${edits.length}.`;
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(result());
+    $("status").textContent = "Copied.";
+  } catch {
+    $("status").textContent = "This browser does not let the page copy; use Download.";
+  }
+}
+
+function download() {
+  const address = URL.createObjectURL(new Blob([result()], { type: "text/plain;charset=utf-8" }));
+  make("a", { href: address, download: "corrected.txt" }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+  $("status").textContent = "Downloaded as corrected.txt.";
+}
+
+$("correct").addEventListener("click", correct);
+$("text").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) correct();
+});
+$("text").addEventListener("input", () => $("result").classList.add("stale"));
+$("access").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  token = $("token").value;
+  $("problem").textContent = "";
+  await showModels().then(correct).catch((error) => { $("problem").textContent = error.message; });
+});
+$("threshold").addEventListener("input", () => {
+  $("threshold-value").textContent = Number($("threshold").value).toFixed(2);
+  for (const sentence of sentences) sentence.picked = null;
+  show(true);
+});
+$("result").addEventListener("focusin", (event) => {
+  const mark = event.target.closest(".mark");
+  if (!mark) return;
+  current = mark.dataset.key;
+  for (const one of document.querySelectorAll(".mark.current")) one.classList.remove("current");
+  mark.classList.add("current");
+  showAbout();
+});
+$("result").addEventListener("click", (event) => event.target.closest(".mark")?.focus());
+$("result").addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const key = event.key.toLowerCase();
+  if (key === "a") decideCurrent("accepted");
+  if (key === "d") decideCurrent("dismissed");
+});
+$("sentences").addEventListener("click", (event) => {
+  const button = event.target.closest(".candidate");
+  if (!button) return;
+  const { number, candidate } = button.dataset;
+  sentences[number].picked = Number(candidate);
+  show(true);
+  document.querySelector(`.candidate[data-number="${number}"][data-candidate="${candidate}"]`).focus();
+});
+$("accept").addEventListener("click", () => decideCurrent("accepted"));
+$("dismiss").addEventListener("click", () => decideCurrent("dismissed"));
+$("accept-all").addEventListener("click", () => decideAll("accepted"));
+$("dismiss-all").addEventListener("click", () => decideAll("dismissed"));
+$("copy").addEventListener("click", copy);
+$("download").addEventListener("click", download);
+showModels().catch((error) => { $("problem").textContent = error.message; });

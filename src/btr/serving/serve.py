@@ -1,0 +1,82 @@
+"""`btr serve`: the corrector as a web page and an HTTP API."""
+
+import ipaddress
+import math
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from btr.correction.correct import load_corrector
+from btr.errors import InputError
+from btr.serving.settings import HOST, PORT, Settings
+
+
+def serve(
+    *,
+    host: str = HOST,
+    port: int = PORT,
+    token: str | None = None,
+    allow_origin: Sequence[str] = (),
+    max_characters: int = Settings.characters,
+    max_requests: int = Settings.requests,
+    timeout: float = Settings.seconds,
+    ready: Callable[[str], None] = lambda _: None,
+    **options: Any,
+) -> None:
+    """Serve the page and the API until SIGTERM or Ctrl-C, then finish what is running.
+
+    Options are those of `btr.correct`: model, reranker, profile, threshold, candidates, device. `ready` is told the
+    address once the server listens.
+    """
+    try:
+        import uvicorn
+
+        from btr.serving import log
+        from btr.serving.app import make_app
+    except ImportError as error:
+        raise InputError(f"serving needs the extra 'serve': pip install 'btr-gec[serve]' ({error}).") from None
+    settings = Settings(max_characters, max_requests, timeout, token or None, tuple(allow_origin), is_loopback(host))
+    with bind(host, port) as listener:
+        from btr.correction.corrector import MODEL, NONE, RERANKER
+
+        reranker = options.get("reranker", RERANKER)
+        names = options.get("model", MODEL), None if reranker == NONE else reranker
+        app = make_app(load_corrector(options), settings, names)
+        log.start()
+
+        class Server(uvicorn.Server):
+            """A server that takes a signal as the wish to stop, and no more."""
+
+            def handle_exit(self, sig: int, frame: Any) -> None:
+                self.force_exit = self.should_exit
+                self.should_exit = True
+
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, http="h11", ws="none", loop="asyncio",
+            timeout_graceful_shutdown=math.ceil(timeout),
+        )  # fmt: skip
+        name = f"[{host}]" if ":" in host else host
+        ready(f"http://{name}:{listener.getsockname()[1]}")
+        log.say("start", host=host, port=listener.getsockname()[1])
+        Server(config).run([listener])
+        log.say("stop")
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket at the address; whether it is free is known before models are loaded."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"can't listen at {host}, port {port} ({why}); choose another with --host or --port."
+        ) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,61 @@
+"""What a report holds, section by section."""
+
+from btr.studies import grids, levels, pictures, tables
+from btr.studies.report import Item, Section
+from btr.studies.results import Results
+from btr.studies.sheets import Gap
+
+
+def contents(results: Results) -> list[Section]:
+    """The report's sections, with what each tells; or why it can't."""
+    plan, base, chief = results.plan, results.plan.base, results.plan.chief
+    sets = [own for own in results.sets_of(base) if (chief, base, own) in results.reranked]
+    others = [name for name in plan.candidates if name != base]
+    typed = [own for own in sets if results.bases[base, own]["by"]]
+    cleaned = any("14" in name and "clean" in name.lower() for name in plan.sets)  # then Tables 8 and 10 are columns
+    larger: list[Item] = [
+        tables.main_results(
+            results, name, "Tables 7, 10 and 27" if cleaned else "Tables 7 and 27", f"table-07-{tables.slug(name)}"
+        )
+        for name in others
+    ]
+    broken: list[Item] = [make(results, own) for own in typed for make in (levels.level_table, levels.type_table)]
+    without = "no set of this study is scored by ERRANT."
+    alone = "the study has candidates of one model only."
+    why = "no set of this study is the cleaned CoNLL-14."
+    return [
+        (
+            "Main results",
+            [
+                tables.main_results(results, base, "Tables 5 and 8" if cleaned else "Table 5", "table-05"),
+                tables.decision_table(results),
+                *(larger or [Gap("Tables 7 and 27", "Candidates of a larger model", alone)]),
+                *([] if cleaned else [Gap("Tables 8 to 10", "Cleaned CoNLL-14", why)]),
+                tables.seed_table(results),
+            ],
+        ),
+        ("Candidates", [tables.decoding_table(results)]),
+        (
+            "Tuning",
+            [
+                grids.negatives_grid(results),
+                grids.candidates_grid(results, plan.validation),
+                grids.plain_grid(results),
+                *([grids.larger_grid(results, name) for name in others] or [Gap("Table 19", "Larger model", alone)]),
+                *(grids.candidates_grid(results, own) for own in sets if own != plan.validation),
+                grids.transfer_table(results),
+            ],
+        ),
+        ("By level and type of error", broken or [Gap("Tables 22 and 23", "Levels and types", without)]),
+        (
+            "What rerankers do",
+            [
+                pictures.losses_figure(results),
+                *(pictures.ranks_figure(results, own) for own in sets),
+                *(pictures.threshold_figure(results, own) for own in sets),
+            ],
+        ),
+        ("Training", [pictures.training_figure(results, number) for number in ("6", "7")]),
+        ("Time", [tables.time_table(results)]),
+        ("Examples", [tables.example_table(results)]),
+    ]

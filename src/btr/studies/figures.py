@@ -1,0 +1,157 @@
+"""Figures of a study, in colours that colour-blind people can tell apart, legible at 360 pixels and on paper."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from btr.corpus.files import PathLike, writing
+from btr.errors import InputError
+from btr.training.history import SCORE, History
+from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, POINTS, STYLE, WIDTH
+
+KINDS = "png", "svg", "pdf"
+DIVERGING = "PuOr"  # orange is worse than the base model, purple better
+MOST_TOLD = 11  # columns, with the value in each cell
+COLOURS = BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"  # of Okabe and Ito
+DASHES = "-", "--", "-.", ":"
+MARKERS = "osD^vPX"
+
+
+def save(figure: Figure, path: PathLike) -> None:
+    """Write a figure, of the kind that the file's name says."""
+    kind = Path(path).suffix[1:].lower()
+    if kind not in KINDS:
+        raise InputError(f"{path}: a figure's name ends in one of {', '.join('.' + known for known in KINDS)}.")
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same data, the same file
+    with matplotlib.rc_context(STYLE), writing(path) as file:
+        figure.savefig(file.buffer, format=kind, dpi=200, metadata=dated.get(kind))  # type: ignore[attr-defined]
+
+
+def draw_grids(tuned: Mapping[str, Any]) -> Figure:
+    """The score by number of candidates and threshold, a map for each model; grey where it is the base model's."""
+    models, thresholds = tuned["models"], tuned["thresholds"]
+    base = list(tuned["base"]["scores"].values())[-1]
+    reach = max(1e-9, *(abs(value - base) for model in models for row in model["grid"] for value in row))
+    rows = [len(model["tops"]) for model in models]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure((WIDTH, sum(0.28 * count + 0.75 for count in rows)), layout="constrained")
+        panels = figure.subplots(len(models), squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
+        for axes, model in zip(panels, models):
+            values = np.array(model["grid"])
+            shown = np.ma.masked_where(~np.array(model["changed"]), values - base)
+            axes.set_facecolor("#e5e5e5")
+            axes.imshow(shown, cmap=DIVERGING, norm=TwoSlopeNorm(0, -reach, reach), aspect="auto")
+            if len(thresholds) <= MOST_TOLD:
+                for (k, n), value in np.ndenumerate(values):
+                    dark = not np.ma.is_masked(shown[k, n]) and abs(value - base) > 0.6 * reach
+                    axes.text(n, k, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color="w" if dark else "k")
+            best = model["best"]
+            place = thresholds.index(best["threshold"]), model["tops"].index(best["top"])
+            axes.plot(*place, "s", markersize=16, fillstyle="none", color="k", markeredgewidth=1.2)
+            ticks = range(0, len(thresholds), max(1, round(len(thresholds) / 11)))
+            axes.set_xticks(ticks, [f"{thresholds[k]:g}" for k in ticks])
+            axes.set_yticks(range(len(model["tops"])), model["tops"])
+            axes.set(xlabel="λ", ylabel="candidates")
+            axes.set_title(f"{model['scores']}: base {base:.2f}, best {last(best):.2f}", fontsize=8, loc="left")
+    return figure
+
+
+def last(score: Mapping[str, Any]) -> float:
+    """The number that a score is known by."""
+    return float(list(score["scores"].values())[-1])
+
+
+def draw_lines(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, markers: bool = True
+) -> Figure:
+    """One line a name, told apart by colour, dashes and markers; the legend stands below."""
+    rows = (len(curves) + 1) // 2
+    with matplotlib.rc_context(STYLE):
+        figure = Figure((WIDTH, HEIGHT + 0.2 * rows + 0.1), layout="constrained")
+        axes = figure.subplots()
+        plot_lines(axes, curves, markers)
+        axes.set(xlabel=x, ylabel=y)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+def plot_lines(axes: Axes, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], markers: bool = True) -> None:
+    """Add lines to axes."""
+    for (name, (xs, ys)), colour, dash, marker in zip(curves.items(), cycle(COLOURS), cycle(DASHES), cycle(MARKERS)):
+        axes.plot(xs, ys, dash, marker=marker if markers else "", color=colour, linewidth=1.5, markersize=4, label=name)
+
+
+def draw_thresholds(points: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Figure:
+    """Figures 8 to 14: by λ the share accepted, the scores of the accepted before and after, and those of the set.
+
+    `names` says which scores, and what they are called.
+    """
+    thresholds = [point["threshold"] for point in points]
+    known = [point for point in points if "after" in point]
+    at = [point["threshold"] for point in known]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure((WIDTH, 1.2 * (3 + len(names)) + 0.6), layout="constrained")
+        share, accepted, *whole = figure.subplots(2 + len(names), sharex=True, height_ratios=[1, 2, *[1] * len(names)])
+        share.bar(thresholds, [point["accepted"] for point in points], width=0.07, color=GREY)
+        share.set(ylabel="accepted (%)")
+        for axes, (score, name), colour, marker in zip(whole, names.items(), COLOURS, MARKERS):
+            style: Any = {"color": colour, "marker": marker, "linewidth": 1.5, "markersize": 4}
+            for side, who, dash, fill in (("after", "suggested", "-", "full"), ("before", "base", "--", "none")):
+                values = [point[side][score] for point in known]
+                accepted.plot(at, values, dash, fillstyle=fill, label=f"{name}, {who}", **style)
+            axes.plot(thresholds, [point["whole"][score] for point in points], **style)
+            axes.set(ylabel=f"{name},\nwhole set (%)")
+            axes.margins(y=0.2)
+        accepted.set(ylabel="of the accepted (%)")
+        accepted.margins(y=0.25)
+        low, high = accepted.get_ylim()
+        accepted.set_ylim(max(low, -5), min(high, 105))
+        whole[-1].set(xlabel="λ", xticks=thresholds[::2])
+        if known:
+            figure.legend(*accepted.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+def draw_training(histories: Mapping[str, History], scores: bool) -> Figure:
+    """Figures 6 and 7: training loss by steps; with `scores` also F0.5 without λ on the validation set by epochs."""
+    losses = {name: smooth(history) for name, history in histories.items() if history.updates}
+    plain = {name: curve for name, history in histories.items() if (curve := plain_scores(history))[0]}
+    panels: list[tuple[str, str, Any]] = [("step", "training loss", losses)]
+    if scores and plain:
+        panels.append(("epoch", "F0.5 without λ (%)", plain))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure((WIDTH, HEIGHT * len(panels) + 0.2 * (len(histories) + 1) // 2 + 0.1), layout="constrained")
+        for axes, (x, y, curves) in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels):
+            plot_lines(axes, {name: curves.get(name, ([], [])) for name in histories}, markers=x == "epoch")
+            axes.set(xlabel=x, ylabel=y)
+            axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
+            if x == "step":
+                axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+def smooth(history: History) -> tuple[list[float], list[float]]:
+    """A run's loss by steps, as the means of neighbours if there are many."""
+    steps = np.array([row["step"] for row in history.updates], float)
+    losses = np.array([row["loss"] for row in history.updates], float)
+    parts = min(POINTS, len(steps))
+    means = ([float(part.mean()) for part in np.array_split(values, parts)] for values in (steps, losses))
+    return next(means), next(means)
+
+
+def plain_scores(history: History) -> tuple[list[float], list[float]]:
+    """A run's F0.5 by epochs, without a threshold where the run knows it."""
+    rows = [(row["epoch"], row["validation"]) for row in history.validations]
+    values = [found.get("grid", {}).get("0.0", found[SCORE]) for _, found in rows]
+    return [epoch for epoch, _ in rows], values

@@ -1,0 +1,195 @@
+"""What a study measures of a base model and a reranker on one set: everything that its tables and figures tell."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from btr.corpus.scores import Scored
+from btr.metrics import significance
+from btr.metrics.base import Array, Metric
+from btr.metrics.errant import Errant
+from btr.metrics.evaluate import break_down
+from btr.metrics.gold import Gold
+from btr.metrics.oracle import gold_percent, oracle_choice, unique_percent
+from btr.rerankers.free import token_edits
+from btr.rerankers.rerank import compare_rows
+from btr.rerankers.table import THRESHOLDS, Setting, Table
+from btr.studies.tune import describe, try_all
+
+RANKS = 5  # candidates whose mean probability is shown, as in the paper's figure 4
+WORDS = 30  # of an example, at most
+SHOWN = 3  # candidates of an example
+
+
+def measure_base(gold: Gold, lists: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """The base model's own choice, and how good its candidates could be."""
+    metric = gold.metric
+    texts = [own[0] for own in lists]
+    counts = metric.counts(texts)
+    oracle = metric.counts([oracle_choice(*pair) for pair in zip(lists, gold.references, strict=True)])
+    return {
+        "base": describe_counts(metric, counts),
+        "oracle": describe_counts(metric, oracle),
+        "candidates": max(map(len, lists)),
+        "gold_percent": gold_percent(lists, gold.references),
+        "unique_percent": unique_percent(lists),
+        "by": broken_down(gold, counts, texts),
+        "sentences": len(lists),
+        "signature": metric.signature(),
+    }
+
+
+def describe_counts(metric: Metric, counts: Array, base: Array | None = None) -> dict[str, Any]:
+    """Scores, their 95 % intervals and, beside a base, those of the difference by a paired bootstrap; in percent."""
+    intervals = significance.confidence(metric, counts)
+    told: dict[str, Any] = {
+        "scores": metric.score_counts(counts).scores,
+        "interval": {name: percent(interval) for name, interval in intervals.items()},
+    }
+    if base is not None:
+        tests = significance.bootstrap(metric, base, counts)
+        told["difference"] = {name: percent(test.interval or ()) for name, test in tests.items()}
+        told["p"] = {name: test.p for name, test in tests.items()}
+    return told
+
+
+def percent(values: Sequence[float]) -> list[float]:
+    """Shares as percentages."""
+    return [100 * value for value in values]
+
+
+def broken_down(gold: Gold, counts: Array, texts: Sequence[str]) -> dict[str, Any]:
+    """Scores by level, operation and type, as far as the metric and the gold know them."""
+    if not isinstance(gold.metric, Errant):
+        return {}
+    kinds = ["operation", *(["type"] if gold.metric.has_types() else []), *(["group"] if gold.groups else [])]
+    return break_down(gold, counts, texts, kinds)
+
+
+def tune_parts(
+    metric: Metric, parts: Sequence[Sequence[Scored]], tops: Sequence[int], thresholds: Sequence[float], folds: int
+) -> dict[str, Any]:
+    """The best setting of several rerankers as a mixture, their weights included; and its cross-validated score."""
+    return describe(Table(metric, parts), tops, thresholds, folds)
+
+
+def tune_rows(
+    metric: Metric, rows: Sequence[Scored], tops: Sequence[int], thresholds: Sequence[float], folds: int
+) -> dict[str, Any]:
+    """The whole grid over numbers of candidates and thresholds, its best cell, and the cross-validated score."""
+    return try_all(Table(metric, [rows]), tops, thresholds, folds)
+
+
+def measure_rows(
+    gold: Gold, rows: Sequence[Scored], setting: Setting, seeds: Sequence[Sequence[Scored]] = ()
+) -> dict[str, Any]:
+    """A reranker with its setting and without its threshold; its decisions; what other thresholds would give."""
+    metric = gold.metric
+    table = Table(metric, [rows])
+    plain = Setting(setting.top, 0.0)
+    tuned, suggested = table.choose([Setting(setting.top, setting.threshold), plain])
+    base, counts, suggestion = (counts_of(table, own) for own in (np.zeros_like(tuned), tuned, suggested))
+    shares = np.nan_to_num(table.shares(min(RANKS, table.taking.shape[1])))
+    return {
+        "tuned": describe_counts(metric, counts, base),
+        "plain": describe_counts(metric, suggestion, base),
+        "decisions": decisions(metric, base, suggestion, tuned, suggested),
+        "curve": [at_threshold(table, base, suggestion, suggested, plain, own) for own in THRESHOLDS],
+        "ranks": [float(value) for value in np.sort(shares, 1)[:, ::-1].mean(0)],
+        "by": broken_down(gold, counts, table.texts(tuned)),
+        "seeds": [seed_scores(metric, own, setting) for own in seeds],
+        "signature": metric.signature(),
+    }
+
+
+def counts_of(table: Table, choices: Array) -> Array:
+    """The counts of one choice a sentence."""
+    counts: Array = table.counts[table.places[np.arange(len(choices)), choices]]
+    return counts
+
+
+def decisions(metric: Metric, base: Array, suggestion: Array, tuned: Array, suggested: Array) -> dict[str, Any]:
+    """The paper's Table 6: how many suggestions are accepted, rejected and equal, and both scores in each case."""
+    cases = {"accept": tuned > 0, "reject": (tuned == 0) & (suggested > 0), "equal": suggested == 0}
+    return {
+        case: {
+            "percent": 100 * float(members.mean()),
+            **(compare_rows(metric, base[members], suggestion[members]) if members.any() else {}),
+        }
+        for case, members in cases.items()
+    }
+
+
+def at_threshold(
+    table: Table, base: Array, suggestion: Array, suggested: Array, plain: Setting, threshold: float
+) -> dict[str, Any]:
+    """A point of figures 8 to 14: the share accepted, the scores of those before and after, and of the whole set."""
+    choices = table.choose([plain._replace(threshold=threshold)])[0]
+    accepted = choices > 0
+    whole = np.where(accepted.reshape(-1, *[1] * (base.ndim - 1)), suggestion, base)
+    point: dict[str, Any] = {
+        "threshold": threshold,
+        "accepted": 100 * float(accepted.mean()),
+        "whole": table.metric.score_counts(whole).scores,
+    }
+    if accepted.any():
+        point["before"] = table.metric.score_counts(base[accepted]).scores
+        point["after"] = table.metric.score_counts(suggestion[accepted]).scores
+    return point
+
+
+def seed_scores(metric: Metric, rows: Sequence[Scored], setting: Setting) -> dict[str, float]:
+    """One seed's scores, with the setting of all together."""
+    table = Table(metric, [rows])
+    return table.score(table.choose([Setting(setting.top, setting.threshold)])[0]).scores
+
+
+def choose_examples(
+    gold: Gold, chief: str, rerankers: dict[str, tuple[Sequence[Scored], Setting]]
+) -> list[dict[str, Any]]:
+    """Sentences that the chief reranker changed: the two that gained most, and the one that lost most.
+
+    Each has its first candidates, with the names of those that choose them.
+    """
+    metric = gold.metric
+    tables = {name: Table(metric, [rows]) for name, (rows, _) in rerankers.items()}
+    chosen = {name: tables[name].choose([setting])[0] for name, (_, setting) in rerankers.items()}
+    own = tables[chief]
+    gains = metric.sentence_scores(counts_of(own, chosen[chief])) - metric.sentence_scores(
+        counts_of(own, np.zeros_like(chosen[chief]))
+    )
+    changed = [
+        n
+        for n in np.flatnonzero(chosen[chief]).tolist()
+        if chosen[chief][n] < SHOWN and len(own.rows[n].source.split()) <= WORDS
+    ]
+    ranked = sorted(changed, key=lambda n: (-gains[n], len(own.rows[n].source), n))
+    picked = [n for n in ranked[:2] if gains[n] > 0] + [n for n in ranked[-1:] if gains[n] < 0]
+    return [
+        {
+            "source": own.rows[n].source,
+            "gold": list(gold.references[n][:1]),
+            "gain": float(gains[n]),
+            "candidates": [
+                {"text": text, "chosen_by": [name for name in tables if tables[name].text(n, chosen[name][n]) == text]}
+                for text in own.rows[n].candidates[:SHOWN]
+            ],
+        }
+        for n in picked
+    ]
+
+
+def marked(source: str, text: str) -> list[tuple[str, bool]]:
+    """A text in pieces, each with whether it is a correction; a word taken out marks the one after it."""
+    words = text.split()
+    changed = [False] * len(words)
+    place = 0  # in the text, of what is unchanged so far
+    before = 0
+    for start, end, correction in token_edits(source, text):
+        place += start - before
+        size = len(correction.split())
+        for k in range(place, min(place + max(size, 1), len(words))):
+            changed[k] = True
+        place, before = place + size, end
+    return list(zip(words, changed))

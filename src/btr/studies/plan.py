@@ -1,0 +1,127 @@
+"""Plans: the sets, candidates and rerankers that a study is about, typed and checked before any work is done."""
+
+from collections.abc import Collection
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from btr.corpus.files import PathLike
+from btr.training.recipe import Part, check, read_yaml
+
+Name = str
+
+
+class Corpus(Part):
+    """A set of sentences, and what outputs are scored against. Paths may use $BTR_DATA and the like."""
+
+    metric: Literal["m2", "errant", "gleu"] = "m2"
+    gold: list[str] = Field([])  # M2 files; several are one set, each a group (CEFR levels)
+    source: str | None = None  # for gleu
+    reference: list[str] = Field([])  # for gleu, and for the oracle if not those of the gold
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Corpus":
+        if self.metric == "gleu" and (self.source is None or not self.reference):
+            raise ValueError("gleu needs source and reference")
+        if self.metric != "gleu" and not self.gold:
+            raise ValueError(f"{self.metric} needs gold, M2 files")
+        return self
+
+
+class Writer(Part):
+    """Where candidates come from: files, one for each set, or a model that writes them for every set."""
+
+    files: dict[Name, str] = Field({})
+    model: str | None = None
+    method: Literal["beam", "diverse", "top-k", "nucleus"] = "beam"
+    size: int = Field(5, gt=0)
+    engine: Literal["transformers", "ctranslate2"] = "transformers"
+    dtype: Literal["float32", "bfloat16", "int8"] = "float32"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "Writer":
+        if bool(self.files) == bool(self.model):
+            raise ValueError("say either files, one a set, or the model that writes the candidates")
+        if self.files and self.model_fields_set != {"files"}:
+            raise ValueError("files are there already: method, size, engine and dtype are for a model")
+        return self
+
+
+class Reranker(Part):
+    """A reranker: models as `btr score` takes them, or scores files.
+
+    Several models of one kind are seeds, and are averaged; different kinds are added (R2L and L2R). With `mix` each has
+    a weight instead, which is tuned.
+    """
+
+    models: list[str] = Field([])  # kind:model, base, mbr or vote
+    scores: dict[Name, dict[Name, list[str]]] = Field({})  # candidates → set → files
+    negatives: int | None = Field(None, ge=0)  # a_train, where several are compared
+    threshold: bool = True  # whether it has a λ; the paper's R2L and BERT have none
+    mix: bool = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "Reranker":
+        if bool(self.models) == bool(self.scores):
+            raise ValueError("say either models or scores")
+        return self
+
+
+class Plan(Part):
+    """A study."""
+
+    title: str = "Reranking study"
+    sets: dict[Name, Corpus] = Field(min_length=1)
+    validation: Name  # the set on which λ and a_pred are tuned
+    candidates: dict[Name, Writer] = Field(min_length=1)  # the base model's first; others are of larger models
+    rerankers: dict[Name, Reranker] = Field(min_length=1)
+    main: Name = ""  # the reranker that is looked at closely; the last if not said
+    decoding: dict[Name, Writer] = Field({})  # methods to compare on the validation set
+    pretraining: dict[Name, str] = Field({})  # runs whose curves are shown
+    finetuning: dict[Name, str] = Field({})
+    top: list[int] = Field([5, 10, 15, 20], min_length=1)  # a_pred
+    folds: int = Field(10, ge=2)  # of the cross-validation
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Plan":
+        known("validation", self.validation, self.sets)
+        if self.main:
+            known("main", self.main, self.rerankers)
+        if min(self.top) < 1:
+            raise ValueError("top: numbers of candidates are 1 or more")
+        for part, writers in (("candidates", self.candidates), ("decoding", self.decoding)):
+            for name, writer in writers.items():
+                for own in writer.files:
+                    known(f"{part}.{name}.files", own, self.sets)
+                if writer.files and self.validation not in writer.files:
+                    raise ValueError(f"{part}.{name}.files needs those of the validation set, {self.validation}")
+        for name, reranker in self.rerankers.items():
+            for writer_name, by_set in reranker.scores.items():
+                known(f"rerankers.{name}.scores", writer_name, self.candidates)
+                for own in by_set:
+                    known(f"rerankers.{name}.scores.{writer_name}", own, self.sets)
+                if self.validation not in by_set:
+                    raise ValueError(f"rerankers.{name}.scores.{writer_name} needs those of {self.validation}")
+        return self
+
+    @property
+    def chief(self) -> Name:
+        """The reranker that is looked at closely."""
+        return self.main or list(self.rerankers)[-1]
+
+    @property
+    def base(self) -> Name:
+        """The base model, by the name of its candidates."""
+        return next(iter(self.candidates))
+
+
+def known(where: str, name: str, names: Collection[str]) -> None:
+    """Refuse a name that stands for nothing."""
+    if name not in names:
+        raise ValueError(f"{where}: {name!r} is none of {', '.join(names)}")
+
+
+def read_plan(path: PathLike) -> Plan:
+    """Read a study's file."""
+    content = read_yaml(path, "study", "an example is examples/study.yaml", "sets, candidates and rerankers")
+    return check(Plan, content, path, "study")

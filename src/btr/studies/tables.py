@@ -1,0 +1,279 @@
+"""The paper's tables of results: main results, decisions, decoding, seeds, time and examples."""
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from btr.studies.measures import marked
+from btr.studies.results import COLUMNS, Results, figure, known_by
+from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, embolden
+
+SIGNIFICANT = 0.05
+MINUS = str.maketrans("-", "−")
+
+
+def main_results(results: Results, writer: str, number: str, name: str) -> Sheet:
+    """Table 5, and Tables 7 and 27 for a larger base model: oracle, base, and every reranker with and without λ."""
+    plan, sets = results.plan, results.sets_of(writer)
+    validation = plan.validation
+    groups, signatures = [], {}
+    for own in sets:
+        base = results.bases[writer, own]
+        heads = [COLUMNS[score] for score in base["base"]["scores"]] + ["Δ base [95 %]"]
+        groups.append((own, heads + (["cross-validated"] if own == validation else [])))
+        signatures[own] = results.signature(writer, own)
+    most = max(results.bases[writer, own]["candidates"] for own in sets)
+    rows = [
+        Row(f"Oracle ({most} candidates)", cells(results, writer, sets, "oracle")),
+        Row(writer, cells(results, writer, sets, "base"), rule=True),
+    ]
+    for reranker in results.rerankers_of(writer):
+        setting = results.reranked[reranker, writer, validation]["setting"]
+        top, threshold = setting["top"], setting["threshold"]
+        signatures[reranker] = f"{results.reranked[reranker, writer, validation]['reranker']}|top:{top}"
+        if plan.rerankers[reranker].threshold:
+            label = f"{reranker} (λ = {threshold:g})"
+            rows.append(Row(label, reranked_cells(results, reranker, writer, sets, "tuned")))
+            rows.append(Row("  w/o λ", reranked_cells(results, reranker, writer, sets, "plain")))
+        else:
+            rows.append(Row(reranker, reranked_cells(results, reranker, writer, sets, "plain")))
+    scores = [k for k, column in enumerate(flat(groups)) if column in COLUMNS.values()]
+    crossed = [k for k, column in enumerate(flat(groups)) if column == "cross-validated"]
+    notes = [
+        f"λ and the number of candidates were tuned on {validation} only. There the tuned figure is somewhat too high; "
+        "the cross-validated one is of sentences that had no part in the tuning.",
+        "Δ base: the difference to the base model, with its 95 % interval by a paired bootstrap over sentences; "
+        "† where the difference is significant (p < 0.05).",
+    ]
+    careful = [name for name in results.rerankers_of(writer) if accepts_nothing(results, name, writer)]
+    if careful:
+        notes.append(
+            f"{', '.join(careful)}: no λ is better on {validation} than the base model’s own choice, which stays."
+        )
+    title = f"Results on each set with candidates from {writer}. Bold: the highest but for the oracle."
+    return Sheet(name, number, title, "Model", groups, embolden(rows, [*scores, *crossed], 1), notes, signatures)
+
+
+def accepts_nothing(results: Results, reranker: str, writer: str) -> bool:
+    """Whether the setting that is best on the validation set keeps all of the base model's choices."""
+    decisions = results.reranked[reranker, writer, results.plan.validation]["decisions"]
+    return results.plan.rerankers[reranker].threshold and decisions["accept"]["percent"] == 0
+
+
+def flat(groups: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """The columns of all groups, without their heads."""
+    return [name for _, names in groups for name in names]
+
+
+def cells(results: Results, writer: str, sets: Sequence[str], kind: str) -> list[Cell]:
+    """The row of the base model, or of the oracle."""
+    row = []
+    for own in sets:
+        found = results.bases[writer, own]
+        signature = results.signature(writer, own) + (" · oracle" if kind == "oracle" else "")
+        scores = found[kind]["scores"]
+        row += [figure(value, signature, found[kind]["interval"][score]) for score, value in scores.items()]
+        row.append(EMPTY)
+        if own == results.plan.validation:
+            row.append(figure(known_by(scores), signature) if kind == "base" else EMPTY)
+    return row
+
+
+def reranked_cells(results: Results, reranker: str, writer: str, sets: Sequence[str], kind: str) -> list[Cell]:
+    """A reranker's row, with its threshold (tuned) or without (plain)."""
+    row: list[Cell] = []
+    for own in sets:
+        found = results.reranked.get((reranker, writer, own))
+        base = results.bases[writer, own]["base"]["scores"]
+        width = len(base) + 1 + (own == results.plan.validation)
+        if found is None:
+            row += [EMPTY] * width
+            continue
+        setting = {**found["setting"], **({"threshold": 0.0} if kind == "plain" else {})}
+        signature = results.signature(writer, own, reranker, top=setting["top"], threshold=setting["threshold"])
+        told = found[kind]
+        row += [figure(value, signature, told["interval"][score]) for score, value in told["scores"].items()]
+        last = list(base)[-1]
+        row.append(difference(told["scores"][last] - base[last], told["difference"][last], told["p"][last], signature))
+        if own == results.plan.validation:
+            threshold = results.plan.rerankers[reranker].threshold
+            if kind == "tuned" or not threshold:
+                crossed = results.tuned[reranker, writer, own]["crossed"]
+                row.append(figure(known_by(crossed["scores"]), f"{signature}|folds:{crossed['folds']}"))
+            else:
+                row.append(EMPTY)
+    return row
+
+
+def difference(value: float, interval: Sequence[float], p: float, signature: str) -> Cell:
+    """How far a score is from the base model's, with its interval."""
+    low, high = interval
+    sign = "†" if p < SIGNIFICANT else ""
+    text = f"{value:+.2f}{sign} [{low:+.2f}, {high:+.2f}]".translate(MINUS)
+    return Cell(text, value, (low, high), f"{signature}|p:{p:.4f}")
+
+
+def decision_table(results: Results) -> Sheet | Gap:
+    """Table 6: what became of the suggestions, and how good they are where they were accepted, rejected and equal."""
+    plan, chief, writer = results.plan, results.plan.chief, results.plan.base
+    sets = [own for own in results.sets_of(writer) if (chief, writer, own) in results.reranked]
+    title = f"Suggestions of {chief} that were accepted, rejected and equal, and the score within each"
+    if not plan.rerankers[chief].threshold:
+        return Gap("Table 6", title, f"{chief} has no threshold, so that it rejects nothing.")
+    rows: dict[str, list[Cell]] = {
+        label: [] for label in ("Proportion (%)", "base", chief, "p, bootstrap", "p, t-test")
+    }
+    groups = []
+    for own in sets:
+        found = results.reranked[chief, writer, own]
+        signature = results.signature(writer, own, chief, **found["setting"])
+        groups.append((own, [case.capitalize() for case in found["decisions"]]))
+        for case in found["decisions"].values():
+            rows["Proportion (%)"].append(figure(case["percent"], signature))
+            if "base" not in case:
+                for label in list(rows)[1:]:
+                    rows[label].append(EMPTY)
+                continue
+            sure = "†" if case["p_bootstrap"] < SIGNIFICANT else ""
+            before, after = case["base"], case["suggested"]
+            rows["base"].append(versus(before, after, sure, signature))
+            rows[chief].append(versus(after, before, sure, signature))
+            for label, key in (("p, bootstrap", "p_bootstrap"), ("p, t-test", "p_t_test")):
+                rows[label].append(Cell(told_p(case[key]), case[key], None, signature))
+    notes = ["† the difference is significant (p < 0.05) by the paired bootstrap; the paper's test is the t-test."]
+    signatures = {
+        own: results.signature(writer, own, chief, **results.reranked[chief, writer, own]["setting"]) for own in sets
+    }
+    listed = [Row(label, own, rule=label in ("base", "p, bootstrap")) for label, own in rows.items()]
+    return Sheet("table-06", "Table 6", f"{title}.", "Candidate", groups, listed, notes, signatures)
+
+
+def told_p(p: float) -> str:
+    """A p-value with three digits."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def versus(value: float, other: float, sure: str, signature: str) -> Cell:
+    """One of two scores: bold if it is the higher, with a dagger if that is significant."""
+    higher = round(value, 2) > round(other, 2)
+    return Cell(f"{value:.2f}{sure if higher else ''}", value, None, signature, "best" if higher else "")
+
+
+def decoding_table(results: Results) -> Sheet | Gap:
+    """Table 2: how often candidates of each decoding method hold the gold, and how good they could be."""
+    title = f"Decoding methods on {results.plan.validation}"
+    if not results.decoding:
+        return Gap("Table 2", title, "the study names no methods to compare (key decoding).")
+    rows, signatures = [], {}
+    for name, found in results.decoding.items():
+        signature = f"{found['signature']} · candidates:{found['source']}"
+        signatures[name] = signature
+        score = list(found["oracle"]["scores"])[-1]
+        values = found["gold_percent"], found["unique_percent"], found["oracle"]["scores"][score]
+        intervals = None, None, found["oracle"]["interval"][score]
+        rows.append(Row(name, [figure(value, signature, own) for value, own in zip(values, intervals)]))
+    groups = [("", ["Gold (%)", "Unique (%)", f"Oracle ({COLUMNS[score]})"])]
+    return Sheet("table-02", "Table 2", f"{title}.", "Method", groups, embolden(rows, range(3)), (), signatures)
+
+
+def seed_table(results: Results) -> Sheet | Gap:
+    """Table 20: mean and standard deviation over seeds."""
+    writer, title = results.plan.base, "Mean ± standard deviation over seeds"
+    sets = results.sets_of(writer)
+    rows, signatures = [], {}
+    for name in results.rerankers_of(writer):
+        if len(results.reranked[name, writer, results.plan.validation]["seeds"]) < 2:
+            continue
+        row = []
+        for own in sets:
+            found = results.reranked.get((name, writer, own))
+            if found is None:
+                row.append(EMPTY)
+                continue
+            values = [known_by(scores) for scores in found["seeds"]]
+            mean, deviation = statistics.mean(values), statistics.stdev(values)
+            signature = results.signature(writer, own, name, **found["setting"]) + f"|seeds:{len(values)}"
+            row.append(Cell(f"{mean:.2f} ± {deviation:.2f}", mean, None, signature))
+        rows.append(Row(name, row))
+        signatures[name] = results.reranked[name, writer, results.plan.validation]["reranker"]
+    if not rows:
+        why = "no reranker of this study has several models of one kind (seeds)."
+        return Gap("Tables 9 and 20", title, why)
+    notes = ["Sample standard deviation. Every seed is reranked with the setting of all seeds together."]
+    groups = [("", [f"{own} ({score_name(results, writer, own)})" for own in sets])]
+    marked_rows = embolden(rows, range(len(sets)))
+    return Sheet("table-20", "Tables 9 and 20", f"{title}.", "Model", groups, marked_rows, notes, signatures)
+
+
+def score_name(results: Results, writer: str, own: str) -> str:
+    """What the metric of a set is known by, as tables call it."""
+    return COLUMNS[list(results.bases[writer, own]["base"]["scores"])[-1]]
+
+
+def time_table(results: Results) -> Sheet:
+    """Table 29: seconds that generating and scoring took."""
+    plan, writer = results.plan, results.plan.base
+    sets = results.sets_of(writer)
+    rows = [
+        Row(
+            name,
+            [
+                seconds(
+                    results.bases.get((name, own)), results.signature(name, own) if (name, own) in results.bases else ""
+                )
+                for own in sets
+            ],
+        )
+        for name in plan.candidates
+    ]
+    for k, name in enumerate(results.rerankers_of(writer)):
+        found = [results.reranked.get((name, writer, own)) for own in sets]
+        signed = [results.signature(writer, own, name) if told else "" for own, told in zip(sets, found)]
+        rows.append(Row(name, [seconds(*pair) for pair in zip(found, signed)], rule=k == 0))
+    notes = [
+        "Seconds by the clock, loading the model included, when the stage was run; other work on the machine counts.",
+        "–: files that were there already, or a stage that was interrupted and went on.",
+    ]
+    title = f"Time (seconds) to write candidates, and to score those of {writer}."
+    return Sheet("table-29", "Table 29", title, "Model", [("", sets)], rows, notes)
+
+
+def seconds(found: Any, signature: str) -> Cell:
+    """How long a stage took, if it is known."""
+    if found is None or found.get("seconds") is None:
+        return EMPTY
+    return Cell(
+        f"{found['seconds']:,.0f}" if found["seconds"] >= 10 else f"{found['seconds']:.1f}",
+        found["seconds"],
+        None,
+        signature,
+    )
+
+
+def example_table(results: Results) -> Sheet | Gap:
+    """Tables 1 and 28: sentences that the chief reranker changed, for better and for worse, with edits marked."""
+    chief, writer = results.plan.chief, results.plan.base
+    title = f"Sentences that {chief} changed, for better and for worse"
+    rows: list[Row] = []
+    for own, examples in results.examples.items():
+        signature = results.signature(writer, own)
+        for example in examples:
+            source = example["source"]
+            kind = "gained" if example["gain"] > 0 else "lost"
+            lines = [(f"{own}, {kind}: source", source)]
+            lines += [(f"gold {k}", text) for k, text in enumerate(example["gold"], 1)]
+            for k, candidate in enumerate(example["candidates"], 1):
+                names = ([writer] if k == 1 else []) + candidate["chosen_by"]
+                lines.append((f"candidate {k}" + (f" ({', '.join(names)})" if names else ""), candidate["text"]))
+            for k, (label, text) in enumerate(lines):
+                pieces = tuple(marked(source, text))
+                rows.append(Row(label, [Cell(text, None, None, signature, "", pieces)], rule=k == 0 and bool(rows)))
+    if not rows:
+        return Gap("Tables 1 and 28", title, f"{chief} changed no sentence of 30 words or fewer.")
+    notes = ["Marked: what differs from the source. In brackets: who chooses the candidate."]
+    return Sheet("table-28", "Tables 1 and 28", f"{title}.", "", [("", ["Sentence"])], rows, notes)
+
+
+def slug(name: str) -> str:
+    """A name as part of a file's name."""
+    return "-".join("".join(sign if sign.isalnum() else " " for sign in name.lower()).split())

@@ -1,0 +1,254 @@
+"""The work of a study: candidates, scores and measures, each made if it is not there."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from btr.candidates.generate import generate
+from btr.corpus.files import write_lines
+from btr.corpus.scores import Scored, read_scores
+from btr.errors import InputError
+from btr.metrics.evaluate import read_hypotheses
+from btr.metrics.gold import Gold, load_gold
+from btr.metrics.significance import RESAMPLES
+from btr.rerankers.base import Rule
+from btr.rerankers.rerank import read_ensemble
+from btr.rerankers.score import load_reranker, score
+from btr.rerankers.table import THRESHOLDS, Setting
+from btr.studies import measures
+from btr.studies.plan import Corpus, Plan, Reranker, Writer
+from btr.studies.stages import Made, Stages
+from btr.training.recipe import expand
+
+LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
+BY_POSITION = {"btr": "btr", "contrast": "btr", "l2r": "l2r", "r2l": "r2l", "roberta": "roberta"}
+
+
+class Set:
+    """A set of sentences with its gold, which is read when it is first asked for."""
+
+    def __init__(self, name: str, corpus: Corpus, stages: Stages) -> None:
+        self.name, self.metric = name, corpus.metric
+        self.paths = {
+            "gold": [Path(expand(path)) for path in corpus.gold],
+            "source": [Path(expand(path)) for path in [corpus.source] if path],
+            "reference": [Path(expand(path)) for path in corpus.reference],
+        }
+        hashes = {kind: [stages.hash_of(path) for path in paths] for kind, paths in self.paths.items()}
+        names = [path.name for path in self.paths["gold"]]  # by which levels are called
+        self.key = {"metric": corpus.metric, "names": names, **hashes}
+
+    @cached_property
+    def gold(self) -> Gold:
+        """What outputs are scored against."""
+        source = next(iter(self.paths["source"]), None)
+        return load_gold(self.metric, gold=self.paths["gold"], source=source, reference=self.paths["reference"])
+
+    def sources(self) -> list[str]:
+        """Its sentences, uncorrected."""
+        metric = self.gold.metric
+        return [metric.source(number) for number in range(metric.size)]
+
+
+class Work:
+    """What a plan asks for, stage by stage."""
+
+    def __init__(self, plan: Plan, stages: Stages) -> None:
+        self.plan, self.stages = plan, stages
+        self.sets = {name: Set(name, corpus, stages) for name, corpus in plan.sets.items()}
+        self.validation = self.sets[plan.validation]
+        self._rows: dict[tuple[str, ...], tuple[str, list[Scored]]] = {}
+
+    def candidates(self, writer: Writer, own: Set) -> Made | None:
+        """A set's candidates; none if they are files, and there is none for this set."""
+        if writer.files:
+            if own.name not in writer.files:
+                return None
+            path = Path(expand(writer.files[own.name]))
+            return Made(path, self.stages.hash_of(path), {})
+        sources = self.stages.file("sources", own.key, ".txt", lambda path: self.write_sources(path, own))
+        model = expand(writer.model or "")
+        options = writer.model_dump(include={"method", "size", "engine", "dtype"})
+        key = {"sources": sources.hash, "model": self.stages.model_hash(model), **options}
+        return self.stages.file(
+            "candidates",
+            key,
+            ".jsonl",
+            lambda path: generate(sources.path, model, path, **options),
+            f"{writer.model}, {writer.method}, {own.name}",
+        )
+
+    def write_sources(self, path: Path, own: Set) -> Mapping[str, Any]:
+        """Write a set's sentences, for a model to correct."""
+        write_lines(path, own.sources())
+        return {}
+
+    def scores(self, reranker: Reranker, writer: str, own: Set) -> list[Made]:
+        """A reranker's scores of a set's candidates, a file for each of its models; none if there are no candidates."""
+        if reranker.scores:
+            paths = map(expand, reranker.scores.get(writer, {}).get(own.name, []))
+            return [Made(Path(path), self.stages.hash_of(path), {}) for path in paths]
+        candidates = self.candidates(self.plan.candidates[writer], own)
+        return [self.score(candidates, spec, own.name) for spec in reranker.models] if candidates else []
+
+    def score(self, candidates: Made, spec: str, about: str) -> Made:
+        """One model's scores of candidates."""
+        kind, _, model = spec.partition(":")
+        model = expand(model)
+        key = {"candidates": candidates.hash, "kind": kind, "model": self.stages.model_hash(model) if model else ""}
+        asked = f"{kind}:{model}" if model else kind
+
+        def make(path: Path) -> Mapping[str, Any]:
+            return {"signature": score(candidates.path, [asked], path), "spec": spec}
+
+        return self.stages.file("scores", key, ".jsonl", make, f"{spec}, {about}")
+
+    def rows(self, files: Sequence[Made], weights: Sequence[float] = ()) -> tuple[str, list[Scored]]:
+        """Scores files as one reranker: its signature and rows."""
+        key = (*(made.hash for made in files), *map(str, weights))
+        if key not in self._rows:
+            signature, rows = read_ensemble([made.path for made in files], "log", Rule(), weights)
+            self._rows[key] = signature, list(rows)
+        return self._rows[key]
+
+    def base(self, writer: Writer, own: Set) -> dict[str, Any] | None:
+        """What the base model's candidates are worth."""
+        made = self.candidates(writer, own)
+        if made is None:
+            return None
+        key = {"set": own.key, "candidates": made.hash, "resamples": RESAMPLES}
+        told: dict[str, Any] = self.stages.value(
+            "base", key, lambda: measures.measure_base(own.gold, read_hypotheses([made.path], own.gold)), own.name
+        )
+        source = made.told.get("signature") or f"{made.path.name}#{made.hash}"
+        return {**told, "source": source, "seconds": made.told.get("seconds")}
+
+    def tuned(self, reranker: Reranker, writer: str, own: Set) -> dict[str, Any] | None:
+        """The grid of a reranker on a set, and its best setting there; a mixture's weights are the validation set's."""
+        files = self.scores(reranker, writer, own)
+        if not files:
+            return None
+        thresholds = THRESHOLDS if reranker.threshold else (0.0,)
+        options = {"top": self.plan.top, "thresholds": thresholds, "folds": self.plan.folds}
+        key = {"set": own.key, "scores": [made.hash for made in files], **options}
+        limits = self.plan.top, thresholds, self.plan.folds
+        if not reranker.mix:
+            found: dict[str, Any] = self.stages.value(
+                "tuned", key, lambda: measures.tune_rows(own.gold.metric, self.rows(files)[1], *limits)
+            )
+            return found
+        mixed: dict[str, Any] = {}
+        if own is self.validation:
+            mixed = self.stages.value(
+                "mixture",
+                key,
+                lambda: measures.tune_parts(own.gold.metric, [self.rows([made])[1] for made in files], *limits),
+            )
+        weights = mixed["best"]["weights"] if mixed else self.weights(reranker, writer)
+        grid = self.stages.value(
+            "tuned",
+            {**key, "weights": weights},
+            lambda: measures.tune_rows(own.gold.metric, self.rows(files, weights)[1], *limits),
+        )
+        return {**grid, **mixed}
+
+    def weights(self, reranker: Reranker, writer: str) -> list[float]:
+        """The weights that a mixture has on the validation set; none if it is no mixture."""
+        if not reranker.mix:
+            return []
+        tuned = self.tuned(reranker, writer, self.validation)
+        assert tuned is not None
+        return list(tuned["best"]["weights"])
+
+    def setting(self, reranker: Reranker, writer: str) -> Setting:
+        """How many candidates take part, and the threshold, as the validation set has them best."""
+        tuned = self.tuned(reranker, writer, self.validation)
+        assert tuned is not None
+        return Setting(tuned["best"]["top"], tuned["best"]["threshold"])
+
+    def measured(self, reranker: Reranker, writer: str, own: Set) -> dict[str, Any] | None:
+        """What a reranker is worth on a set, with the setting that is best on the validation set."""
+        files = self.scores(reranker, writer, own)
+        if not files:
+            return None
+        setting, weights = self.setting(reranker, writer), self.weights(reranker, writer)
+        key = {
+            "set": own.key,
+            "scores": [made.hash for made in files],
+            "setting": setting[:2],
+            "weights": weights,
+            "resamples": RESAMPLES,
+        }
+
+        def measure() -> dict[str, Any]:
+            signature, rows = self.rows(files, weights)
+            seeds = [] if weights else [self.rows(seed)[1] for seed in split_seeds(files)]
+            return {**measures.measure_rows(own.gold, rows, setting, seeds), "reranker": signature}
+
+        told: dict[str, Any] = self.stages.value("reranked", key, measure, f"{', '.join(reranker.models)}, {own.name}")
+        seconds = [made.told.get("seconds") for made in files]
+        known = None if None in seconds else round(sum(filter(None, seconds)), 1)
+        return {**told, "setting": {"top": setting.top, "threshold": setting.threshold}, "seconds": known}
+
+    def examples(self, own: Set) -> list[dict[str, Any]]:
+        """Example outputs of all rerankers on the base model's candidates."""
+        plan, writer = self.plan, self.plan.base
+        files = {name: self.scores(reranker, writer, own) for name, reranker in plan.rerankers.items()}
+        known = {name: made for name, made in files.items() if made}
+        if plan.chief not in known:
+            return []
+        settings = {name: self.setting(plan.rerankers[name], writer) for name in known}
+        weights = {name: self.weights(plan.rerankers[name], writer) for name in known}
+        key = {
+            "set": own.key,
+            "chief": plan.chief,
+            "rerankers": [[n, [m.hash for m in made], settings[n][:2], weights[n]] for n, made in known.items()],
+        }
+        told: list[dict[str, Any]] = self.stages.value(
+            "examples",
+            key,
+            lambda: measures.choose_examples(
+                own.gold, plan.chief, {n: (self.rows(m, weights[n])[1], settings[n]) for n, m in known.items()}
+            ),
+        )
+        return told
+
+    def losses(self, spec: str) -> list[float] | None:
+        """A model's mean cross-entropy of the validation set's targets by the token's position (figure 3)."""
+        kind, _, model = spec.partition(":")
+        if kind not in BY_POSITION:
+            return None
+        model = expand(model)
+        key = {"set": self.validation.key, "kind": BY_POSITION[kind], "model": self.stages.model_hash(model)}
+        told: list[float] = self.stages.value(
+            "losses", key, lambda: measure_losses(f"{BY_POSITION[kind]}:{model}", self.validation)
+        )
+        return told
+
+
+def split_seeds(files: Sequence[Made]) -> list[list[Made]]:
+    """The files of each seed: of every kind that occurs several times the seed's own, and those that occur once."""
+    kinds = [read_scores(made.path)[0].reranker for made in files]
+    counts = Counter(kinds)
+    size = max(counts.values())
+    if size == 1:
+        return []
+    by_kind = {kind: [made for made, own in zip(files, kinds) if own == kind] for kind in counts}
+    if any(len(own) not in (1, size) for own in by_kind.values()):
+        raise InputError(f"a reranker has {dict(counts)} models; all of its kinds need one, or as many seeds.")
+    return [[own[seed % len(own)] for own in by_kind.values()] for seed in range(size)]
+
+
+def measure_losses(spec: str, own: Set) -> list[float]:
+    """The mean loss at each position, over targets of 18 to 20 tokens; the references are the targets."""
+    reranker: Any = load_reranker(spec)
+    sums, counts = [0.0] * LENGTHS.stop, [0] * LENGTHS.stop
+    for source, references in zip(own.sources(), own.gold.references):
+        target = references[0]
+        if len(reranker.tokenizer(target, add_special_tokens=False)["input_ids"]) + 1 in LENGTHS:
+            for position, value in enumerate(reranker.token_log_probs(source, target)):
+                sums[position] -= value
+                counts[position] += 1
+    return [total / count for total, count in zip(sums, counts) if count]

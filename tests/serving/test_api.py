@@ -1,0 +1,217 @@
+"""The HTTP API as a client sees it."""
+
+import io
+import json
+import logging
+import re
+
+import httpx
+import pytest
+from scripted import Scripted
+from served import scripted, served
+
+from btr.candidates.base import Search
+from btr.correction.blocks import cut_blocks
+from btr.correction.changes import Change, apply
+from btr.correction.corrector import Corrector
+from btr.rerankers.score import load_reranker
+from btr.serving import log
+
+TEXT = (
+    "# My  dog\r\n\r\nI has\ta **dog** 😀, and  the\u00a0cat.\n\n```\nI has\n```\n"
+    "He go. Die Hunde sind groß und sehr laut.\n"
+)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served(scripted()) as address, httpx.Client(base_url=address, timeout=60) as own:
+        yield own
+
+
+def correct(client, text, **options):
+    return client.post("/v1/correct", json={"text": text, **options})
+
+
+def test_the_answer_is_the_offline_one(client):
+    corrector = scripted()
+    records = list(corrector.correct_blocks(list(cut_blocks(io.StringIO(TEXT, newline="\n")))))
+    offline = [sentence for record in records for sentence in record["sentences"]]
+    answer = correct(client, TEXT).json()
+    assert answer["text"] == TEXT.replace("dog", "dogs").replace("has\t", "have\t").replace("the\u00a0", "").replace(
+        "He go", "He went away"
+    )
+    for own, other in zip(answer["sentences"], offline, strict=True):
+        own.pop("suggestion", None)
+        for candidate in own.get("candidates", ()):
+            candidate.pop("edits")
+        assert own == other
+    assert answer["sentences"][-1]["left"] == "not_english"
+
+
+def test_every_candidate_comes_with_the_edits_that_make_it(client):
+    text = "Hi 😀! I has it."
+    (_, sentence) = correct(client, text).json()["sentences"]
+    made = [
+        apply(text, [Change(edit["start"], edit["end"], edit["replacement"]) for edit in candidate["edits"]])
+        for candidate in sentence["candidates"]
+    ]
+    assert made == ["Hi 😀! I have it.", text]
+    assert (sentence["choice"], sentence["suggestion"], sentence["decision"]) == (0, 1, "reject")
+    assert sentence["margin"] == pytest.approx(0.964028, abs=1e-6)
+
+
+def test_markdown_is_asked_for(client):
+    text = "A.\n\n    I has code\n"
+    assert correct(client, text).json()["text"] != text
+    assert correct(client, text, markdown=True).json()["text"] == text
+
+
+@pytest.mark.parametrize("text", ["", " \n\n", "```\nI has\n```\n", "😀"])
+def test_texts_with_nothing_to_correct_come_back(client, text):
+    assert correct(client, text).json()["text"] == text
+
+
+def test_score(client):
+    answer = client.post("/v1/score", json={"source": "I has it .", "candidates": ["I have it .", "I has it ."]}).json()
+    assert [own["score"] for own in answer["candidates"]] == [-4.0, 0.0]
+    assert [own["f"] for own in answer["candidates"]] == pytest.approx([0.017986, 0.982014], abs=1e-6)
+    assert (answer["suggestion"], answer["choice"], answer["decision"]) == (1, 0, "reject")
+
+
+def test_without_a_reranker_the_base_model_scores_and_chooses():
+    with served(Corrector(Scripted(), Search(size=2)), ("scripted", None)) as address:
+        models = httpx.get(f"{address}/v1/models").json()
+        pair = {"source": "I has it .", "candidates": ["I have it .", "so " * 300]}
+        answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
+    assert models["reranker"] is None
+    assert [own["score"] for own in answer["candidates"]] == [-3.0, None]
+    assert (answer["choice"], answer["decision"]) == (0, "equal")
+
+
+def test_what_a_reranker_cannot_score_is_told():
+    corrector = Corrector(Scripted(), Search(size=2), load_reranker("base"))
+    with served(corrector, ("scripted", "base")) as address:
+        pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
+        answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60)
+        assert answer.status_code == 422
+        assert "have no log_probs" in answer.json()["detail"]
+
+
+def test_models_health_and_metrics(client):
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/v1/models").json() == {
+        "model": "scripted", "reranker": "opposed", "candidates": 2, "threshold": 0.99, "max_characters": 50_000,
+        "signature": "scripted|beam|size:2|max-length:200|opposed|threshold:0.99",
+    }  # fmt: skip
+    before = client.get("/metrics").text
+    correct(client, "I has it.")
+    after = client.get("/metrics").text
+    counts = [
+        [float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE)[1]) for text in (before, after)]
+        for name in ("btr_sentences_total", "btr_edits_total", "btr_batch_items_count")
+    ]
+    assert [late - early for early, late in counts] == [1, 1, 1]
+    assert "btr_requests_open 0.0" in after
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "why"),
+    [
+        ('{"text": "a"', 422, "the body is not JSON"),
+        ("[]", 422, "the body must be a JSON object"),
+        ("{}", 422, "text: Field required"),
+        ('{"text": 3}', 422, "text: Input should be a valid string"),
+        ('{"text": "a", "txet": "b"}', 422, "txet: Extra inputs are not permitted"),
+        ('{"text": "\\ud800"}', 422, "no unpaired surrogates"),
+        ('{"text": "\\u0000"}', 422, "no zero bytes"),
+        (json.dumps({"text": "a" * 50_001}), 413, "50,001 characters; this server takes 50,000"),
+        (b'{"text": "\xff"}', 400, "the body is not UTF-8"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(client, body, status, why):
+    answer = client.post("/v1/correct", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, list(answer.json())) == (status, ["detail"])
+    assert why in answer.json()["detail"]
+
+
+def test_unknown_paths_and_methods(client):
+    assert (client.get("/nothing").status_code, client.get("/v1/correct").status_code) == (404, 405)
+
+
+def test_headers_keep_the_page_to_itself(client):
+    for path in ("/", "/docs", "/v1/models", "/nothing"):
+        headers = client.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in headers
+        assert "server" not in headers or headers["server"] == "uvicorn"  # btr serve leaves it out
+
+
+def test_pages_load_nothing_from_elsewhere(client):
+    for path in ("/", "/docs", "/page.css", "/page.js", "/docs.js"):
+        text = client.get(path).text
+        assert not re.search(r"https?:|[\"'(]//", text)
+        assert "innerHTML" not in text
+        assert not re.search(r"<script>|<style|style=|\son\w+=", text)
+
+
+def test_the_api_is_described(client):
+    described = client.get("/openapi.json").json()
+    assert {"/v1/correct", "/v1/score", "/v1/models", "/health", "/v2/check", "/v2/languages"} == set(
+        described["paths"]
+    )
+
+
+def test_other_sites_may_not_ask_unless_allowed():
+    ask = {"json": {"text": "I has it."}, "timeout": 60}
+    with served(scripted(), origins=("https://my.org",)) as address:
+        for origin, status in (("https://my.org", 200), (address, 200), ("https://evil.org", 403), ("null", 403)):
+            answer = httpx.post(f"{address}/v1/correct", headers={"Origin": origin}, **ask)
+            assert answer.status_code == status
+            allowed = answer.headers.get("access-control-allow-origin")
+            assert allowed == ("https://my.org" if origin == "https://my.org" else None)
+        for host, status in (("localhost:1", 200), ("[::1]:1", 200), ("my.org", 200), ("evil.org", 403)):
+            assert httpx.post(f"{address}/v1/correct", headers={"Host": host}, **ask).status_code == status
+
+
+def test_a_token_is_asked_for():
+    with served(scripted(), token="sesame") as address, httpx.Client(base_url=address, timeout=60) as client:
+        known = {"Authorization": "Bearer sesame"}
+        for path in ("/", "/health", "/docs", "/page.js"):
+            assert client.get(path).status_code == 200
+        for path in ("/v1/models", "/v2/languages", "/metrics"):
+            assert client.get(path).status_code == 401
+            assert client.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
+            assert client.get(path, headers=known).status_code == 200
+        assert correct(client, "I has it.").status_code == 401
+        form = {"language": "en", "text": "I has it.", "username": "me"}
+        assert client.post("/v2/check", data=form).status_code == 401
+        assert client.post("/v2/check", data={**form, "apiKey": "sesame"}).status_code == 200
+        assert client.post("/v2/check", data=form, headers=known).status_code == 200
+
+
+def test_the_log_has_no_word_of_the_text(monkeypatch):
+    class Broken(Scripted):
+        def search(self, sources, search):
+            if any("secret" in text for text in self.write(sources)):
+                raise ValueError(f"can't read {self.write(sources)}")
+            return super().search(sources, search)
+
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(log.Lines())
+    monkeypatch.setattr(log.logger, "handlers", [handler])
+    monkeypatch.setattr(log.logger, "propagate", False)
+    log.logger.setLevel(logging.INFO)
+    with served(scripted(Broken())) as address, httpx.Client(base_url=address, timeout=60) as client:
+        assert correct(client, "I has a secret.").status_code == 500
+        assert correct(client, "I has a treasure.").status_code == 200
+        assert client.get("/I/has/treasure?secret=1").status_code == 404
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == ["failure", "request", "request", "request"]
+    assert (lines[0]["error"], lines[0]["where"].partition(":")[0]) == ("ValueError", "test_api.py")
+    assert [line["status"] for line in lines[1:]] == [500, 200, 404]
+    assert (lines[2]["characters"], lines[2]["sentences"], lines[2]["edits"]) == (17, 1, 1)
+    assert not re.search("secret|treasure", stream.getvalue())

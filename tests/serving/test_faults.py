@@ -1,0 +1,242 @@
+"""What goes wrong around a server: it keeps answering, and leaves nothing behind."""
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from served import Waiting, scripted, served, wait_for
+
+from btr.errors import InputError
+from btr.serving.serve import serve
+
+HELPERS = Path(__file__).parents[1] / "helpers"
+ASK = {"text": "I has it."}
+
+
+def descriptors():
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))
+
+
+def open_requests(address):
+    text = httpx.get(f"{address}/metrics", timeout=60).text
+    return float(next(line for line in text.splitlines() if line.startswith("btr_requests_open ")).split()[1])
+
+
+def is_well(address):
+    return httpx.post(f"{address}/v1/correct", json=ASK, timeout=60).json()["text"] == "I have it."
+
+
+def send(address, head, body=b""):
+    """A connection on which a request was sent, as it is."""
+    where = urlsplit(address)
+    connection = socket.create_connection((where.hostname, where.port), timeout=60)
+    connection.sendall(head.encode() + b"\r\nHost: localhost\r\n\r\n" + body)
+    return connection
+
+
+def post(body, path="/v1/correct"):
+    return f"POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts what is open by /proc")
+def test_nothing_leaks():
+    """All faults in turn, against one server; then as many threads and descriptors as before."""
+    engine = Waiting()
+    with served(scripted(engine), requests=8, seconds=30) as address:
+        assert is_well(address)
+        before = descriptors(), threading.active_count()
+        leave_while_working(address, engine)
+        leave_in_the_middle_of_a_body(address)
+        send_too_much(address)
+        send_nonsense(address)
+        come_all_at_once(address)
+        assert is_well(address)
+        wait_for(lambda: open_requests(address) == 0)
+        wait_for(lambda: descriptors() <= before[0] and threading.active_count() <= before[1])
+
+
+def leave_while_working(address, engine):
+    engine.free.clear()
+    body = json.dumps(ASK).encode()
+    connections = [send(address, post(body), body) for _ in range(5)]
+    wait_for(lambda: open_requests(address) == 5)
+    for connection in connections:
+        connection.close()
+    wait_for(lambda: open_requests(address) == 0)  # while the model still works for the first of them
+    engine.free.set()
+    assert is_well(address)
+
+
+def leave_in_the_middle_of_a_body(address):
+    for _ in range(5):
+        send(address, post(b"x" * 1000), b"x" * 10).close()
+    assert is_well(address)
+
+
+def send_too_much(address):
+    for content in (b"x" * 5_000_000, iter([b"x" * 100_000] * 50)):  # with its length, and in chunks
+        answer = httpx.post(f"{address}/v1/correct", content=content, timeout=60)
+        assert answer.status_code == 413
+        assert "the body is larger than 665,536 bytes" in answer.json()["detail"]
+    with send(address, "POST /v1/correct HTTP/1.1\r\nContent-Length: 99999999999") as connection:
+        assert b" 413 " in connection.recv(1000).splitlines()[0]
+    assert is_well(address)
+
+
+def send_nonsense(address):
+    for body in (b'{"text": ', b'{"text": "\xff\xfe"}', b"\x00" * 100, b"[" * 100_000, b'{"text": 1e999}'):
+        answer = httpx.post(
+            f"{address}/v1/correct", content=body, headers={"Content-Type": "application/json"}, timeout=60
+        )
+        assert answer.status_code in (400, 422)
+    with send(address, "NONSENSE") as connection:
+        assert b" 400 " in connection.recv(1000).splitlines()[0]
+    assert is_well(address)
+
+
+def come_all_at_once(address, count=1_000):
+    """Each is answered: with the text, or told to come back."""
+    where = urlsplit(address)
+    body = json.dumps(ASK).encode()
+    head = post(body).encode() + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    async def ask():
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        writer.write(head + body)
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        return answer
+
+    async def ask_all():
+        return await asyncio.gather(*(ask() for _ in range(count)))
+
+    statuses = []
+    for answer in asyncio.run(ask_all()):
+        first = answer.splitlines()[0]
+        statuses.append(int(first.split()[1]))
+        if statuses[-1] == 200:
+            assert json.loads(answer.partition(b"\r\n\r\n")[2])["text"] == "I have it."
+        else:
+            assert b"retry-after: 5" in answer
+    assert len(statuses) == count
+    assert set(statuses) <= {200, 503}
+    assert 200 in statuses
+
+
+def test_too_many_are_told_to_come_back():
+    engine = Waiting()
+    with served(scripted(engine), requests=2) as address, ThreadPoolExecutor(2) as pool:
+        engine.free.clear()
+        waiting = [pool.submit(is_well, address) for _ in range(2)]
+        wait_for(lambda: open_requests(address) == 2)
+        answer = httpx.post(f"{address}/v1/correct", json=ASK)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+        assert httpx.get(f"{address}/health").status_code == 200
+        engine.free.set()
+        assert all(own.result() for own in waiting)
+
+
+def test_requests_of_all_are_batched():
+    engine = Waiting()
+    with served(scripted(engine)) as address, ThreadPoolExecutor(9) as pool:
+        engine.free.clear()
+        engine.seen.clear()
+        first = pool.submit(is_well, address)
+        wait_for(lambda: open_requests(address) == 1)
+        others = [pool.submit(is_well, address) for _ in range(8)]
+        wait_for(lambda: open_requests(address) == 9)
+        engine.free.set()
+        assert all(own.result() for own in (first, *others))
+    assert sum(engine.seen) == 9
+    assert len(engine.seen) <= 3
+
+
+def test_what_takes_too_long_ends():
+    engine = Waiting()
+    with served(scripted(engine), seconds=0.5) as address:
+        engine.free.clear()
+        answer = httpx.post(f"{address}/v1/correct", json=ASK, timeout=60)
+        assert answer.status_code == 504
+        assert answer.json()["detail"] == "this took longer than 0.5 seconds; send a shorter text."
+        with send(address, post(b"x" * 1000), b"x" * 10) as connection:
+            assert b" 408 " in connection.recv(1000).splitlines()[0]
+        engine.free.set()
+        wait_for(lambda: open_requests(address) == 0)
+    assert engine.seen
+
+
+def test_sigterm_finishes_what_is_running():
+    """A real process: asked, told to stop while it works, it answers, refuses newcomers, and ends with 0."""
+    code = """
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        from served import Waiting, scripted
+        import btr.serving.serve as verb
+        from btr.cli import main
+
+        class Patient(Waiting):
+            def search(self, sources, search):
+                if len(self.seen):
+                    print("working", flush=True)
+                    sys.stdin.readline()
+                return super().search(sources, search)
+
+        verb.load_corrector = lambda options: scripted(Patient())
+        sys.argv = ["btr", "serve", "--port", "0"]
+        main()
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), str(HELPERS)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        address = process.stdout.readline().split()[-1]
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(httpx.post, f"{address}/v1/correct", json=ASK, timeout=120)
+            assert process.stdout.readline() == "working\n"
+            process.send_signal(signal.SIGTERM)
+            wait_for(lambda: refuses(address))
+            process.stdin.write("\n")
+            process.stdin.flush()
+            assert asked.result().json()["text"] == "I have it."
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    start, *requests, stop = map(json.loads, err.splitlines())
+    assert (start["event"], stop["event"]) == ("start", "stop")
+    answered = [line["status"] for line in requests if line["path"] == "/v1/correct"]
+    assert answered == [200]  # others asked whether it still takes newcomers
+
+
+def refuses(address):
+    try:
+        httpx.get(f"{address}/health")
+    except httpx.ConnectError:
+        return True
+    return False
+
+
+def test_a_missing_extra_is_told_in_a_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(InputError, match=r"serving needs the extra 'serve': pip install 'btr-gec\[serve\]'"):
+        serve(port=0)
+
+
+def test_a_port_that_is_taken_is_told_in_a_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="listen at 127"):
+        serve(port=taken.getsockname()[1])

@@ -1,0 +1,136 @@
+"""LanguageTool's protocol, by hand and by a client that people use."""
+
+import json
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from served import scripted, served
+
+from btr.serving.languagetool import Wanted, check, check_language, explain, read_text, widen
+
+
+@pytest.fixture(scope="module")
+def address():
+    with served(scripted()) as own:
+        yield own
+
+
+def ask(address, **form):
+    return httpx.post(f"{address}/v2/check", data={"language": "en-US", **form}, timeout=60)
+
+
+def edit(text, old, new):
+    start = text.index(old)
+    return {"start": start, "end": start + len(old), "original": old, "replacement": new, "type": "R:NOUN"}
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "before", "expected"),
+    [
+        ("I has it", (2, 5, "have"), 0, (2, 5, "have")),
+        ("I go school.", (5, 5, "to "), 0, (5, 11, "to school")),
+        ("I saw the him.", (6, 10, ""), 0, (6, 13, "him")),
+        ("I go", (4, 4, "."), 0, (2, 4, "go.")),
+        ("I go (", (4, 6, ""), 0, (2, 6, "go")),
+        ("it go", (5, 5, "."), 5, (5, 5, ".")),
+    ],
+)
+def test_insertions_and_deletions_take_a_word_with_them(text, own, before, expected):
+    start, end, new = own
+    wide = widen(text, {"start": start, "end": end, "replacement": new}, before, len(text))
+    assert (wide["start"], wide["end"], wide["replacement"]) == expected
+
+
+def test_places_count_as_in_java():
+    text = "😀 I has it."
+    own = edit(text, "has", "have")
+    answer = check(read_text(text, None), check_language("en"), [{"start": 2, "end": 11, "edits": [own]}], Wanted())
+    (match,) = answer["matches"]
+    assert (match["offset"], match["length"], match["sentence"]) == (5, 3, "I has it.")
+    assert (match["context"]["text"], match["context"]["offset"]) == (text, 5)
+    assert answer["sentenceRanges"] == [[3, 12]]
+
+
+def test_markup_is_passed_over():
+    parts = [
+        {"text": "I "},
+        {"markup": "<b>"},
+        {"text": "has"},
+        {"markup": "</b>", "interpretAs": ""},
+        {"text": " it."},
+    ]
+    text = read_text(None, json.dumps({"annotation": parts}))
+    assert text.plain == "I has it."
+    sentence = {"start": 0, "end": 9, "edits": [edit(text.plain, "has", "have")]}
+    (match,) = check(text, check_language("en"), [sentence], Wanted())["matches"]
+    assert (match["offset"], match["length"]) == (5, 3)
+    sentence["edits"] = [edit(text.plain, "I has", "We have")]  # would take the markup away
+    assert check(text, check_language("en"), [sentence], Wanted())["matches"] == []
+
+
+def test_what_is_not_wanted_is_not_told(address):
+    text = "I has one dog."
+    assert [match["rule"]["id"] for match in ask(address, text=text).json()["matches"]] == ["R_VERB_SVA", "R_NOUN_NUM"]
+    told = ask(address, text=text, disabledRules="R_VERB_SVA,X").json()["matches"]
+    assert [match["rule"]["id"] for match in told] == ["R_NOUN_NUM"]
+    assert ask(address, text=text, disabledCategories="GRAMMAR").json()["matches"] == []
+    told = ask(address, text=text, enabledRules="R_NOUN_NUM", enabledOnly="true").json()["matches"]
+    assert [match["rule"]["id"] for match in told] == ["R_NOUN_NUM"]
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        ({"text": "a", "language": "de-DE"}, "'de-DE' is not a language code known here"),
+        ({}, "send either text or data"),
+        ({"text": "a", "data": "{}"}, "send either text or data"),
+        ({"data": '{"annotation": 3}'}, "data must be JSON"),
+        ({"data": "nonsense"}, "data must be JSON"),
+        ({"text": "a\0b"}, "no zero bytes"),
+        ({"text": "a", "enabledOnly": "perhaps"}, "enabledOnly: Input should be a valid boolean"),
+    ],
+)
+def test_errors_are_plain_text(address, form, why):
+    answer = ask(address, **form)
+    assert answer.status_code == 400
+    assert answer.text.startswith("Error: ")
+    assert why in answer.text
+
+
+def test_a_form_is_read_whatever_it_is_called(address):
+    """As LTeX sends it, which VS Code and Vim use: a form with markup that says it is JSON."""
+    parts = [{"text": "I "}, {"markup": "**"}, {"text": "has"}, {"markup": "**"}, {"text": " it."}]
+    form = {"language": "en-US", "data": json.dumps({"annotation": parts}), "level": "picky", "motherTongue": "de"}
+    headers = {"Content-Type": "application/json"}
+    answer = httpx.post(f"{address}/v2/check", content=urlencode(form), headers=headers, timeout=60).json()
+    assert [(match["offset"], match["length"]) for match in answer["matches"]] == [(4, 3)]
+    assert httpx.post(f"{address}/v2/check", params={"language": "en", "text": "I has"}, timeout=60).json()["matches"]
+
+
+def test_types_in_words():
+    assert explain("R:VERB:SVA") == "Check: agreement of subject and verb."
+    assert explain("M:DET") == "Missing: an article or determiner."
+    assert explain("R:SPELL+R:NOUN:NUM") == "Check: spelling and singular or plural."
+    assert explain("U:XXX") == "Unnecessary: the wording."
+
+
+def test_a_real_client(address):
+    client = pytest.importorskip("language_tool_python")
+    tool = client.LanguageTool("en-US", remote_server=address)
+    text = "😀 I has one dog, and very nice."
+    matches = tool.check(text)
+    assert [text[match.offset : match.offset + match.error_length] for match in matches][:2] == ["has", "dog"]
+    assert matches[0].replacements == ["have"]
+    assert tool.correct(text) == "😀 I have one dogs, and very, nice."
+    tool.disabled_rules = {"R_VERB_SVA"}
+    assert tool.correct("I has one dog.") == "I has one dogs."
+    tool.close()
+
+
+def test_a_real_client_hears_of_errors(address):
+    client = pytest.importorskip("language_tool_python")
+    tool = client.LanguageTool("en-US", remote_server=address)
+    with pytest.raises(client.utils.LanguageToolError if hasattr(client.utils, "LanguageToolError") else Exception):
+        tool.check("a" * 60_000)
+    tool.close()

@@ -1,0 +1,96 @@
+import math
+
+import pytest
+from four import EQUAL, ROWS, write_gold
+
+from btr.metrics.gold import load_gold
+from btr.rerankers.table import Setting
+from btr.studies.measures import choose_examples, marked, measure_base, measure_rows, tune_parts, tune_rows
+
+
+@pytest.fixture
+def gold(tmp_path):
+    return load_gold("m2", gold=[write_gold(tmp_path / "gold.m2")])
+
+
+def f(precision, recall):
+    return 100 * 1.25 * precision * recall / (0.25 * precision + recall)
+
+
+def test_base_and_oracle_by_hand(gold):
+    """The base makes two edits, one of three that are right; its candidates hold all of them."""
+    found = measure_base(gold, [row.candidates for row in ROWS])
+    assert found["base"]["scores"] == pytest.approx({"precision": 50, "recall": 100 / 3, "f0.5": f(1 / 2, 1 / 3)})
+    assert found["oracle"]["scores"] == pytest.approx({"precision": 100, "recall": 100, "f0.5": 100})
+    assert (found["gold_percent"], found["unique_percent"], found["candidates"]) == (100, 100, 2)
+    low, high = found["base"]["interval"]["f0.5"]
+    assert low <= found["base"]["scores"]["f0.5"] <= high
+
+
+def test_a_reranker_by_hand(gold):
+    """f rises by tanh of half the difference: 0.64, 0.05, 0.05. So λ = 0.1 accepts one of three suggestions."""
+    found = measure_rows(gold, ROWS, Setting(2, 0.1), [ROWS, EQUAL])
+    assert found["tuned"]["scores"] == pytest.approx({"precision": 200 / 3, "recall": 200 / 3, "f0.5": 200 / 3})
+    assert found["plain"]["scores"] == pytest.approx({"precision": 75, "recall": 100, "f0.5": f(3 / 4, 1)})
+    decisions = found["decisions"]
+    assert [decisions[case]["percent"] for case in ("accept", "reject", "equal")] == [25, 50, 25]
+    assert (decisions["accept"]["base"], decisions["accept"]["suggested"]) == pytest.approx((0, 100))
+    assert (decisions["reject"]["base"], decisions["reject"]["suggested"]) == pytest.approx((0, f(1 / 2, 1)))
+    assert (decisions["equal"]["base"], decisions["equal"]["suggested"]) == pytest.approx((100, 100))
+    assert [one["f0.5"] for one in found["seeds"]] == pytest.approx([200 / 3, f(1 / 2, 1 / 3)])
+    first = [1 / (1 + math.exp(-gap)) for gap in (1.5, 0.1, 0.1, 2.9)]
+    assert found["ranks"] == pytest.approx([sum(first) / 4, 1 - sum(first) / 4])
+
+
+def test_the_difference_to_the_base_has_an_interval(gold):
+    found = measure_rows(gold, ROWS, Setting(2, 0.1))["tuned"]
+    low, high = found["difference"]["f0.5"]
+    assert low <= 200 / 3 - f(1 / 2, 1 / 3) <= high
+    assert 0 < found["p"]["f0.5"] <= 1
+
+
+def test_what_a_threshold_does(gold):
+    curve = {point["threshold"]: point for point in measure_rows(gold, ROWS, Setting(2, 0.1))["curve"]}
+    assert [curve[own]["accepted"] for own in (0.0, 0.1, 0.6, 0.7, 1.0)] == [75, 25, 25, 0, 0]
+    assert curve[0.0]["before"] == pytest.approx({"precision": 0, "recall": 0, "f0.5": 0})
+    assert curve[0.0]["after"] == pytest.approx({"precision": 200 / 3, "recall": 100, "f0.5": f(2 / 3, 1)})
+    assert curve[0.0]["whole"]["f0.5"] == pytest.approx(f(3 / 4, 1))
+    assert "after" not in curve[1.0]
+    assert curve[1.0]["whole"]["f0.5"] == pytest.approx(f(1 / 2, 1 / 3))
+
+
+def test_tuning_alone_and_as_a_mixture(gold):
+    limits = [1, 2], [0.0, 0.1, 1.0], 2
+    alone = tune_rows(gold.metric, ROWS, *limits)
+    assert (alone["best"]["top"], alone["best"]["threshold"]) == (2, 0.0)
+    assert alone["grid"][1] == pytest.approx([f(3 / 4, 1), 200 / 3, f(1 / 2, 1 / 3)])
+    assert alone["changed"] == [[False] * 3, [True, True, False]]
+    mixed = tune_parts(gold.metric, [EQUAL, ROWS], *limits)
+    assert mixed["best"]["weights"][1] > 0
+    assert mixed["best"]["scores"]["f0.5"] == pytest.approx(f(3 / 4, 1))
+
+
+def test_examples_gain_and_lose(gold):
+    found = choose_examples(gold, "good", {"good": (ROWS, Setting(2, 0.0)), "equal": (EQUAL, Setting(2, 0.0))})
+    assert [(one["source"], one["gain"]) for one in found] == [
+        ("He go home .", 1),
+        ("She like it .", 1),
+        ("I am here .", -1),
+    ]
+    assert found[0]["gold"] == ["He goes home ."]
+    assert [own["chosen_by"] for own in found[0]["candidates"]] == [["equal"], ["good"]]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("He go home .", "He goes home .", "He *goes* home ."),
+        ("He go home .", "Now he goes home .", "*Now* *he* *goes* home ."),
+        ("He the goes home .", "He goes home .", "He *goes* home ."),
+        ("a b", "a b c", "a b *c*"),
+        ("a b c", "a b", "a b"),
+        ("a b c d e", "a x c d y e", "a *x* c d *y* e"),
+    ],
+)
+def test_corrections_are_marked(source, text, expected):
+    assert " ".join(f"*{word}*" if changed else word for word, changed in marked(source, text)) == expected
