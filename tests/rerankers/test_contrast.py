@@ -76,6 +76,22 @@ def test_it_is_named_by_its_kind(tmp_path):
     assert reranker.kind == "contrast"
 
 
+def test_of_an_encoder_it_is_the_sum_of_its_own_scores_where_candidates_differ(tmp_path):
+    folder = tiny.save_encoder(tmp_path, "bert")
+    contrast, whole = load_reranker(f"contrast:{folder}"), load_reranker(f"roberta:{folder}")
+    assert contrast.signature == whole.signature.replace("roberta", "contrast", 1)
+    one, other = "he goes on", "he went on"
+    every = [whole.token_log_probs("he go on", text) for text in (one, other)]
+    ids = [contrast.encode_candidate("he go on", text) for text in (one, other)]
+    places = differing_places([own.ids for own in ids])
+    expected = [
+        sum(value for value, (place, _) in zip(values, own.places, strict=True) if place in differing)
+        for values, own, differing in zip(every, ids, places, strict=True)
+    ]
+    assert 0 < len(places[0]) < len(every[0])
+    assert contrast.score("he go on", [one, other]).means == pytest.approx(expected, abs=1e-5)
+
+
 def test_what_is_too_long_is_not_scored(tmp_path):
     reranker = load_reranker(f"contrast:{tiny.save_t5(tmp_path, bidirectional=True)}")
     scored = reranker.score("he go", ["he goes", "he " * 600])

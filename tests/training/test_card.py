@@ -118,7 +118,7 @@ def test_variants_and_synthetic_pairs_are_told(tmp_path: Path) -> None:
     recipe = read_recipe(RECIPES / "small" / "btr-listwise.yaml", changes)
     text = card(run_of(tmp_path, *UPDATES), recipe)
     assert "- `text/a.txt.gz`: 5,000 sentences with synthetic errors\n" in text
-    assert "| focus, listwise, softness, base | 0, 1, 0.3, 0.25 |\n" in text
+    assert "| variant | focus 0, listwise with softness 0.3, base 0 |\n" in text
 
 
 def test_nothing_is_said_of_what_is_not_known(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from btr.errors import InputError
 from btr.models.start import load_start
 from btr.training.data import Group, deal, group, pack_shapes, read_groups, read_paragraphs, thin_out
 from btr.training.loop import schedule
-from btr.training.recipe import Data, Recipe
+from btr.training.recipe import Data, Objective, Recipe
 from btr.training.tasks import BTRTask
 
 
@@ -64,13 +64,13 @@ def test_negatives_are_the_candidates_that_are_not_gold(tmp_path):
     row = {"source": "a b", "candidates": ["a d", "a c", "a d", "", "a e"]}
     (tmp_path / "c.jsonl").write_text(json.dumps(row) + "\n")
     data = Data(pairs=[str(tmp_path / "p.tsv")], candidates=[str(tmp_path / "c.jsonl")])
-    assert list(read_groups(data, True)) == [Group("a b", ["a c", "a d", "a e"])]
-    assert list(read_groups(data, False)) == [Group("a b", ["a c"])]
+    assert list(read_groups(data, Objective(negatives=5))) == [Group("a b", ["a c", "a d", "a e"])]
+    assert list(read_groups(data, Objective())) == [Group("a b", ["a c"])]
     with pytest.raises(InputError, match=r"c\.jsonl, line 1: has no log_probs, which objective\.base needs"):
-        list(read_groups(data, True, True))
+        list(read_groups(data, Objective(negatives=5, softness=1, base=1)))
     (tmp_path / "c.jsonl").write_text(json.dumps({**row, "log_probs": [-1.0, -2.0, -1.0, -9.0, -3.0]}) + "\n")
-    (scored,) = read_groups(data, True, True)
-    assert scored.log_probs == {"a d": -1.0, "a c": -2.0, "": -9.0, "a e": -3.0}
+    (scored,) = read_groups(data, Objective(negatives=5, softness=1))
+    assert scored.log_probs == {"a d": -1.0, "a c": -2.0, "a e": -3.0}
 
 
 def test_a_negative_that_reads_as_gold_is_none(tmp_path):

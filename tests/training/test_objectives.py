@@ -10,9 +10,11 @@ from transformers import T5ForConditionalGeneration
 
 from btr.models.bidirectional import make_bidirectional
 from btr.models.grid import make_grid, states
-from btr.models.load import load
+from btr.models.load import Loaded, load
 from btr.models.start import load_start
+from btr.rerankers.contrast import Contrast
 from btr.training.encoder_tasks import BertTask, RobertaTask
+from btr.training.listwise import ListwiseTask
 from btr.training.objectives import likelihood, listwise, unlikelihood, use
 from btr.training.recipe import Recipe
 from btr.training.tasks import BTRTask, T5Task, token_log_probs
@@ -45,10 +47,9 @@ def test_listwise_by_hand():
     # a quarter of f is wanted for the negative, whose logarithm is lower by a half
     soft = listwise(log_probs, rows, sources, torch.tensor([0.75, 0.25, 1.0]), even)
     assert soft.tolist() == pytest.approx([math.log(1 + math.exp(-0.5)) + 0.25 * 0.5, 0.0], abs=1e-6)
-    # the base model prefers the negative by 2, and does not know the second source's gold, which takes no part
-    priors = torch.tensor([-3.0, -1.0, math.nan])
-    told = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 0.0]), priors)
-    assert told[0].item() == pytest.approx(math.log(1 + math.exp(1.5)), abs=1e-6)
+    # the base model prefers the negative by 2
+    told = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 1.0]), torch.tensor([-3.0, -1.0, -7.0]))
+    assert told.tolist() == pytest.approx([math.log(1 + math.exp(1.5)), 0.0], abs=1e-6)
 
 
 def test_use_by_hand():
@@ -186,40 +187,51 @@ def test_unlikelihood_only_where_a_negative_differs(tmp_path):
     assert int(batch.extra["ignored"].sum()) > 0
 
 
-def test_listwise_masks_all_that_differs(tmp_path):
-    task = make(tmp_path, "btr", BTRTask, negatives=2, listwise=1.0, negative_weight=0.0)
+def test_listwise_masks_each_token_that_differs(tmp_path):
+    task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True)
     example = task.encode("a b c d", ["a b c d", "a b e d", "a b d"])
     batch = task.draw([example, example], generators(2))
     a, b, c, d, end = example["targets"][0]
     e = example["targets"][1][2]
     mask = task.mask
-    assert batch.inputs.rows[:3].tolist() == [
+    assert batch.inputs.rows[:4].tolist() == [
         [0, a, b, mask, d, end],
         [0, a, b, mask, d, end],
-        [0, a, mask, mask, end, 0],
+        [0, a, mask, d, end, 0],  # beside the gap
+        [0, a, b, mask, end, 0],
     ]
     assert batch.wanted[:4].tolist() == [c, e, b, d]
     assert batch.extra["shares"].tolist() == [1, 0, 0, 1, 0, 0]
-    assert batch.counts == {"likelihood": 2, "listwise": 2}  # negatives have no weight of their own
-    log_probs = task.log_probs(batch)[:4].tolist()
-    sums = [log_probs[0], log_probs[1], sum(log_probs[2:])]
+    assert batch.counts == {"listwise": 2}
+    assert task.shape(example) == (4, 5, 5)
+    assert task.size(example) == 5 + 5 + 5 + 2 * 4
+    sums = Contrast(Loaded(task.model, task.tokenizer, "btr|x")).score("a b c d", ["a b c d", "a b e d", "a b d"]).means
     expected = math.log(sum(map(math.exp, sums))) - sums[0]
     assert float(task.losses(batch)["listwise"]) == pytest.approx(2 * expected, abs=1e-4)
 
 
-def test_the_base_model_has_a_say_where_it_knows_a_candidate(tmp_path):
-    """Gold is no candidate: it is learnt, but has no part in f, which the two others share by their use."""
-    task = make(tmp_path, "btr", BTRTask, negatives=2, listwise=1.0, softness=0.5, base=2.0)
-    example = task.encode("a b c d", ["a b e d", "a b c d", "a b the d"], {"a b c d": -0.5, "a b the d": -1.25})
-    assert math.isnan(example["priors"][0])
+def test_candidates_share_f_by_their_use_and_the_base_model_has_a_say(tmp_path):
+    """Gold is no candidate, and has no part in f."""
+    task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True, softness=0.5, base=2.0)
+    log_probs = {"a b c d": -0.5, "a b the d": -1.25, "a b d": -1.5}
+    example = task.encode("a b c d", ["a b e d", *log_probs], log_probs)
+    assert example["priors"] == [-1.0, -2.5]
+    share = 1 / (1 + math.exp(-0.45 / 0.5))  # the second makes an edit that gold does not make
+    assert example["shares"] == pytest.approx([share, 1 - share])
     batch = task.draw([example], generators(1))
-    assert batch.extra["priors"].tolist()[1:] == [-1.0, -2.5]
-    share = 1 / (1 + math.exp(-0.45 / 0.5))  # the third makes an edit that gold does not make
-    assert batch.extra["shares"].tolist() == pytest.approx([0.0, share, 1 - share])
-    _, c, the = task.log_probs(batch).tolist()
+    c, the = task.log_probs(batch).tolist()
     first, second = c - 1.0, the - 2.5
     expected = math.log(math.exp(first) + math.exp(second)) - share * first - (1 - share) * second
     assert float(task.losses(batch)["listwise"]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_examples_from_which_listwise_can_learn_nothing_are_left_out(tmp_path):
+    task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True, softness=0.5)
+    assert task.encode("a b c", ["a b c", "a d c"], {"a d c": 0.0}) is None  # one candidate
+    assert task.encode("a b c", ["a b c", "a d c", "a e c"], {"a d c": 0.0, "a e c": 0.0}) is None  # both wrong
+    assert task.encode("a b c", ["a b c"] * 2, {"a b c": 0.0, "a  b c": 0.0}) is None  # the same tokens
+    long = " ".join("abcde" * 12)
+    assert task.encode("a b c", ["a b c", long], {"a b c": 0.0, long: 0.0}) is None  # another sentence
 
 
 def test_without_negatives_the_focus_is_where_gold_differs_from_the_source(tmp_path):

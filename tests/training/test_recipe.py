@@ -122,7 +122,7 @@ def test_the_papers_settings(
             "focus": 0.0,
             "unlikelihood": "all",
             "negative_weight": 1.0,
-            "listwise": 0.0,
+            "listwise": False,
             "softness": 0.0,
             "base": 0.0,
         }

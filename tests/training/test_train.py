@@ -80,8 +80,8 @@ def test_a_btr_learns_and_negatives_make_it_sure(place):
 @pytest.mark.parametrize(
     ("name", "objective"),
     [
-        ("listwise", {"listwise": 1.0, "negative_weight": 0.0}),
-        ("added", {"listwise": 1.0, "negative_weight": 0.0, "softness": 0.1, "base": 0.25}),
+        ("listwise", {"listwise": True}),
+        ("added", {"listwise": True, "softness": 0.1, "base": 0.25}),
         ("focus", {"focus": 0.8, "unlikelihood": "differing"}),
     ],
 )

@@ -111,6 +111,7 @@ def score(
         typer.Option(help="btr:MODEL, contrast:, l2r:, r2l:, roberta:, bert:; base, mbr, vote; repeatable."),
     ],
     output: Annotated[str, typer.Option("--output", "-o", metavar="SCORES", help="Where to; - is stdout.")],
+    top: Annotated[int | None, typer.Option(min=1, help="How many candidates are scored; all by default.")] = None,
     average: Average = "log",
     dtype: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     device: Device = None,
@@ -131,7 +132,7 @@ def score(
     import btr
 
     signature = btr.score(
-        candidates, reranker, output, average=average, dtype=dtype, device=device, int8=int8, budget=budget
+        candidates, reranker, output, top=top, average=average, dtype=dtype, device=device, int8=int8, budget=budget
     )
     print(signature, file=sys.stderr)
 

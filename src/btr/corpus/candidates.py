@@ -19,6 +19,10 @@ class Candidates:
     candidates: tuple[str, ...]
     log_probs: tuple[float, ...] | None = None
 
+    def first(self, top: int | None) -> "Candidates":
+        """With the best `top` candidates only."""
+        return Candidates(self.source, self.candidates[:top], self.log_probs[:top] if self.log_probs else None)
+
 
 def is_runaway(source: str, candidate: str) -> bool:
     """Whether a candidate is far longer than its source: more than twice its words plus ten."""

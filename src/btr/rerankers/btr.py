@@ -21,7 +21,7 @@ class BTR(MaskedReranker):
 
     def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
-        self.signature = loaded.signature
+        self.signature = self.sign(loaded.signature)
         self.budget = budget
         self.vocabulary = loaded.model.config.vocab_size
         self.mask = mask_token(self.tokenizer, loaded.signature)

@@ -1,4 +1,4 @@
-"""A BTR asked only where candidates differ: the paper's PLL of the tokens that not all of them have.
+"""A masked model asked only where candidates differ: the paper's PLL of the tokens that not all of them have.
 
 Most tokens are common to all candidates of a source, and hardly tell them apart. Here only the others are masked, one
 at a time, and the score is the sum of their log-probabilities: an estimate of how much more probable than another a
@@ -10,21 +10,17 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from btr.corpus.candidates import Candidates
-from btr.models.load import Loaded
 from btr.rerankers.btr import BTR
-from btr.rerankers.pll import BUDGET, Encoded, Plan
+from btr.rerankers.encoders import RoBERTa
+from btr.rerankers.pll import Encoded, MaskedReranker, Plan
 
 Tokens = Sequence[int]
 
 
-class Contrast(BTR):
+class Contrasting(MaskedReranker):
     """The sum of the log-probabilities of the tokens in which a candidate differs from any other."""
 
     kind = "contrast"
-
-    def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
-        super().__init__(loaded, budget)
-        self.signature = loaded.signature.replace("btr|", "contrast|", 1)
 
     def plan(self, plan: Plan, number: int, row: Candidates) -> dict[str, list[tuple[int, int]] | None]:
         texts = list(dict.fromkeys(row.candidates))
@@ -39,6 +35,14 @@ class Contrast(BTR):
     def summarise(self, log_probs: Sequence[float]) -> float:
         """A candidate's score: the sum over these tokens."""
         return math.fsum(log_probs)
+
+
+class Contrast(Contrasting, BTR):
+    """Of a BTR."""
+
+
+class ContrastEncoder(Contrasting, RoBERTa):
+    """Of an encoder."""
 
 
 def differing_places(candidates: Sequence[Tokens]) -> list[list[int]]:

@@ -29,7 +29,7 @@ class RoBERTa(MaskedReranker):
 
     def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
-        self.signature = loaded.signature
+        self.signature = self.sign(loaded.signature)
         self.budget = budget
         if self.tokenizer.mask_token_id is None:
             raise InputError(f"{loaded.signature}: its tokenizer has no mask, so it is no masked language model.")

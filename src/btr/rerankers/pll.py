@@ -71,6 +71,10 @@ class MaskedReranker(Reranker):
     vocabulary: int
     budget: int = BUDGET
 
+    def sign(self, model: str) -> str:
+        """The model's signature, as that of this kind of reranker."""
+        return f"{self.kind}|{model.partition('|')[2]}"
+
     @abstractmethod
     def encode_candidate(self, source: str, candidate: str) -> Encoded | None:
         """The candidate as the model reads it; None if it is too long."""

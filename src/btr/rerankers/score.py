@@ -25,6 +25,7 @@ def score(
     rerankers: Sequence[str],
     output: PathLike,
     *,
+    top: int | None = None,
     average: str = "log",
     dtype: str = "float32",
     device: str | None = None,
@@ -34,7 +35,8 @@ def score(
     """Score every candidate of a file; gives the signature of the scores.
 
     A reranker is `kind:model` (btr, contrast, l2r, r2l, roberta, bert) or `base`, `mbr`, `vote`. Several of one kind
-    are averaged, different kinds are added. What is done is kept: the same call after an interruption goes on.
+    are averaged, different kinds are added. With `top`, only that many of each source take part. What is done
+    is kept: the same call after an interruption goes on.
     """
     if average not in AVERAGES:
         raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
@@ -44,9 +46,11 @@ def score(
         raise InputError(
             f"{', '.join(rerankers)}: without a model, dtype, device and int8 do not apply; leave them out."
         )
+    if top is not None and top < 1:
+        raise InputError(f"top must be 1 or more, not {top}.")
     check_output(output, [candidates])
     # What the same scores depend on: with another budget, sums would be rounded otherwise.
-    header: dict[str, Any] = {"budget": budget}
+    header: dict[str, Any] = {"budget": budget, **({"top": top} if top else {})}
     if os.fspath(candidates) != "-":
         header["candidates"] = name_file(candidates)
         header["sources"] = sum(1 for _ in read_lines(candidates))  # tells a file that was cut from a whole one
@@ -59,7 +63,8 @@ def score(
     def work(window: Sequence[Candidates]) -> Iterable[str]:
         return (json.dumps(to_json(row), ensure_ascii=False, allow_nan=False) for row in ensemble.score_many(window))
 
-    write_windows(read_candidates(candidates), work, output, header, WINDOW, "Scoring")
+    rows = (row.first(top) for row in read_candidates(candidates))
+    write_windows(rows, work, output, header, WINDOW, "Scoring")
     return ensemble.signature
 
 
@@ -76,20 +81,22 @@ def load_reranker(
             f"or one that needs no model: {', '.join(FREE)}."
         )
     try:
-        from btr.models.load import load
+        from btr.models.load import is_t5, load
         from btr.rerankers.btr import BTR
-        from btr.rerankers.contrast import Contrast
+        from btr.rerankers.contrast import Contrast, ContrastEncoder
         from btr.rerankers.encoders import BERT, RoBERTa
         from btr.rerankers.left_to_right import LeftToRight, RightToLeft
     except ImportError as error:
         raise needs_models(spec, error) from None
-    loaded = load("btr" if kind == "contrast" else kind, model, dtype=dtype, device=device, int8=int8)
-    classes = {
+    own = ("btr" if is_t5(model) else "roberta") if kind == "contrast" else kind
+    loaded = load(own, model, dtype=dtype, device=device, int8=int8)
+    classes: dict[str, Any] = {
         "btr": BTR,
-        "contrast": Contrast,
+        "contrast": Contrast if own == "btr" else ContrastEncoder,
         "l2r": LeftToRight,
         "r2l": RightToLeft,
         "roberta": RoBERTa,
         "bert": BERT,
     }
-    return classes[kind](loaded, budget)  # type: ignore[abstract]
+    reranker: Reranker = classes[kind](loaded, budget)
+    return reranker

@@ -134,8 +134,8 @@ def training(recipe: Recipe, history: History, facts: dict[str, Any]) -> Iterabl
     if recipe.kind in ("btr", "roberta") and recipe.task == "correct":
         yield "negatives (a_train)", str(objective.negatives)
         if objective.focus or objective.listwise:
-            variants = objective.focus, objective.listwise, objective.softness, objective.base
-            yield "focus, listwise, softness, base", ", ".join(f"{value:g}" for value in variants)
+            listwise = f", listwise with softness {objective.softness:g}, base {objective.base:g}"
+            yield "variant", f"focus {objective.focus:g}" + (listwise if objective.listwise else "")
     for label, key in ("parameters", "parameters"), ("tokens seen", "tokens"):
         if facts.get(key) is not None:
             yield label, f"{facts[key]:,}"

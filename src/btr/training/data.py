@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from btr.corpus.files import file_hash, read_lines
 from btr.corpus.pairs import read_pairs
 from btr.errors import InputError
 from btr.progress import track
-from btr.training.recipe import Data, Synthetic, expand
+from btr.training.recipe import Data, Objective, Synthetic, expand
 from btr.training.tasks import Example, Task
 
 POOL = 50  # batches whose examples are sorted by length among themselves
@@ -57,8 +57,8 @@ def fingerprint(task: Task, data: Data) -> str:
     ]
     vocabulary = hashlib.sha256(repr(sorted(task.tokenizer.get_vocab().items())).encode()).hexdigest()
     recipe: list[Any] = [task.recipe.kind, task.recipe.task, task.recipe.objective.negatives, data.model_dump()]
-    if task.recipe.objective.base:
-        recipe.append("log_probs")
+    if task.recipe.objective.listwise:
+        recipe.append([task.recipe.objective.softness, task.recipe.objective.base])
     return hashlib.sha256(json.dumps([files, vocabulary, recipe]).encode()).hexdigest()[:12]
 
 
@@ -68,24 +68,24 @@ def read_examples(task: Task, data: Data) -> Iterator[Example]:
         yield from read_chunks(task, data)
         return
     objective = task.recipe.objective
-    for group in thin_out(read_groups(data, objective.negatives > 0, objective.base > 0), data.unchanged):
+    for group in thin_out(read_groups(data, objective), data.unchanged):
         if group.source.strip() and group.targets[0].strip() and (example := task.encode(*group)):
             yield example
 
 
 class Group(NamedTuple):
-    """A source, its gold and then its negatives; and the base model's log-probabilities of its candidates if wanted."""
+    """A source, its gold and then its negatives; and if they are to share f, its candidates' log-probabilities."""
 
     source: str
     targets: list[str]
     log_probs: dict[str, float] | None = None
 
 
-def read_groups(data: Data, negatives: bool, scored: bool = False) -> Iterator[Group]:
+def read_groups(data: Data, objective: Objective) -> Iterator[Group]:
     """Stream sources, each with its gold and then its negatives: unique candidates that are not gold, in order."""
     for number, path in enumerate(data.pairs):
         pairs = read_pairs(expand(path))
-        if not negatives:
+        if not objective.negatives:
             yield from (Group(source, [target]) for source, target in pairs)
             continue
         name = expand(data.candidates[number])
@@ -94,11 +94,11 @@ def read_groups(data: Data, negatives: bool, scored: bool = False) -> Iterator[G
             row = next(rows, None)
             if row is None or row.source.split() != source.split():
                 raise InputError(f"{name}, line {line}: is not of the same source as {path}; are both in order?")
-            if scored and row.log_probs is None and len(row.candidates) > 1:
+            if objective.base and row.log_probs is None and len(row.candidates) > 1:
                 raise InputError(f"{name}, line {line}: has no log_probs, which objective.base needs.")
-            log_probs = dict(zip(row.candidates, row.log_probs or [0.0])) if scored else None
-            others = [text for text in dict.fromkeys(row.candidates) if text.strip() and text != gold]
-            yield Group(source, [gold, *others], log_probs)
+            known = {text: own for text, own in zip(row.candidates, row.log_probs or repeat(0.0)) if text.strip()}
+            others = [text for text in known if text != gold]
+            yield Group(source, [gold, *others], known if objective.softness else None)
     if data.synthetic is not None:
         yield from make_pairs(data.synthetic)
 

@@ -132,8 +132,7 @@ class Trainer:
             torch.manual_seed(int(generator(DROPOUT, self.recipe.seed, progress.step, number).integers(2**62)))
             with accelerator.autocast():
                 losses = self.task.losses(batch)
-            weighted = [self.weight(name) * loss / max(1.0, counts[name]) for name, loss in losses.items()]
-            torch.stack(weighted).sum().backward()
+            torch.stack([loss / max(1.0, counts[name]) for name, loss in losses.items()]).sum().backward()
             for name, loss in losses.items():
                 sums[name] += float(loss.detach())
         sums = self.sum_up(sums)
@@ -148,8 +147,7 @@ class Trainer:
         return {
             "step": progress.step,
             "epoch": round(progress.epoch + progress.update / len(self.updates), 4),
-            "loss": sum(self.weight(name) * mean for name, mean in means.items()),
-            **(means if len(means) > 1 else {}),
+            "loss": sum(means.values()),
             "gradient_norm": norm,
             "learning_rate": rate,
             "tokens": tokens,
@@ -162,10 +160,7 @@ class Trainer:
         return self.task.draw(examples, [generator(MASKS, self.recipe.seed, self.progress.epoch, k) for k in batch])
 
     def loss_names(self) -> list[str]:
-        return ["likelihood", "listwise"] if self.recipe.objective.listwise else ["likelihood"]
-
-    def weight(self, name: str) -> float:
-        return self.recipe.objective.listwise if name == "listwise" else 1.0
+        return ["listwise" if self.recipe.objective.listwise else "likelihood"]
 
     def sum_up(self, values: dict[str, float]) -> dict[str, float]:
         """Numbers added over all processes."""

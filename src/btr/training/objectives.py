@@ -8,7 +8,6 @@ from torch import Tensor
 
 TYPICAL = 0.45  # F0.5 of a base model
 LEAST = 1e-12  # of 1 - p
-NONE = -1e9  # the sum of a row that takes no part
 
 
 def likelihood(log_probs: Tensor) -> Tensor:
@@ -25,11 +24,10 @@ def listwise(log_probs: Tensor, rows: Tensor, sources: Tensor, shares: Tensor, p
     """-log f of each source's rows, in the shares wanted; f is a softmax of the sums over each row's tokens.
 
     `rows` is the row of each token, `sources` the source of each row, and `shares` add up to 1 for each source: all of
-    it is gold's, or each row's according to its use. `priors` are added to the sums; a row that has none (NaN) takes no
-    part.
+    it is gold's, or each row's according to its use. `priors` are added to the sums.
     """
     sums = torch.zeros(len(sources), device=log_probs.device, dtype=torch.float32).index_add(0, rows, log_probs.float())
-    sums = torch.where(priors.isnan(), NONE, sums + priors)
+    sums = sums + priors
     highest = torch.full((int(sources.max()) + 1,), -torch.inf, device=sums.device)
     highest = highest.scatter_reduce(0, sources, sums.detach(), "amax")
     powers = torch.zeros_like(highest).index_add(0, sources, (sums - highest[sources]).exp())

@@ -55,9 +55,9 @@ class Objective(Part):
     focus: float = Field(0.0, ge=0, le=1)  # share of masks where candidates differ (or gold and source, without them)
     unlikelihood: Literal["all", "differing"] = "all"  # which masked tokens of negatives are pushed down
     negative_weight: float = Field(1.0, ge=0)  # of the unlikelihood
-    listwise: float = Field(0.0, ge=0)  # weight of -log f(gold) over the candidates, all that differs masked
-    base: float = Field(0.0, ge=0)  # of listwise: weight in f of the base model's log-probabilities, if they are known
-    softness: float = Field(0.0, ge=0)  # of listwise: 0 wants gold alone, more lets candidates share by their use
+    listwise: bool = False  # -log f over gold and negatives instead, scored as contrast does
+    softness: float = Field(0.0, ge=0)  # of listwise: 0 wants gold alone, more lets candidates share f by their use
+    base: float = Field(0.0, ge=0)  # of listwise: weight in f of the base model's log-probabilities
 
 
 class Optimizer(Part):
@@ -140,7 +140,7 @@ class Recipe(Part):
         if objective.base and not objective.softness:
             raise ValueError("objective.base lets only the candidates take part, so it needs softness")
         if objective.listwise and objective.focus:
-            raise ValueError("listwise masks all differing tokens, so that focus has nothing to choose")
+            raise ValueError("listwise masks each differing token, so that focus has nothing to choose")
         if self.kind != "btr" and (objective.listwise or objective.focus or objective.unlikelihood != "all"):
             raise ValueError("listwise, focus and unlikelihood: differing are for btr")
         if objective.edits != 1 and (self.kind != "seq2seq" or self.task != "correct"):

@@ -4,7 +4,6 @@ A task draws all that is random (masks, spans) from generators that belong to th
 batch is the same whoever computes it, and its numbers of tokens are known in advance.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ from torch import Tensor
 from btr.errors import InputError
 from btr.models.grid import Grid, make_grid, states
 from btr.models.load import start_token
-from btr.rerankers.base import softmax
 from btr.rerankers.btr import mask_token
 from btr.rerankers.contrast import differing, differing_places
 from btr.training import objectives
@@ -100,8 +98,7 @@ class T5Task(Task):
             return None
         kept = [k for k, row in enumerate(rows) if k and len(row) <= data.max_target and row not in rows[:k]]
         chosen = [0, *kept[: min(self.recipe.objective.negatives, len(ids) - 1)]]
-        priors = {"priors": [log_probs.get(targets[k], math.nan) for k in chosen]} if log_probs else {}
-        return {"source": ids, "targets": [rows[k] for k in chosen], **priors}
+        return {"source": ids, "targets": [rows[k] for k in chosen]}
 
     def read(self, example: Example, generator: np.random.Generator) -> tuple[Tokens, list[Tokens]]:
         """An example's source and targets; in pre-training, spans of a text."""
@@ -160,50 +157,29 @@ class BTRTask(T5Task):
         asked: list[list[Sequence[int]]] = []
         wanted: list[int] = []
         negative: list[bool | None] = []
-        listed: list[int] = []
-        row_sources: list[int] = []
-        shares: list[float] = []
-        priors: list[float] = []
-        for number, (example, generator) in enumerate(zip(examples, generators)):
+        for example, generator in zip(examples, generators):
             source, targets = self.read(example, generator)
             sources.append(source)
-            priors += (own := self.priors(example))
-            shares += self.shares(source, targets, own)
             rows.append([])
             asked.append([])
             for k, places in enumerate(self.places(source, targets, generator)):
-                hidden = self.hide(targets[k], places, generator)
+                hidden = mask(targets[k], places, generator, self.mask, self.others)
                 rows[-1].append([self.start, *hidden])  # the output before a token predicts it
                 asked[-1].append(places)
                 wanted += [targets[k][place] for place in places]
                 negative += self.pushed_down(targets, k, places)
-                listed += [len(row_sources)] * len(places)
-                row_sources.append(number)
         place = self.device
-        grid = make_grid(sources, rows, asked, self.padding, place)
-        extra = {
-            "rows": torch.tensor(listed, device=place),
-            "sources": torch.tensor(row_sources, device=place),
-            "shares": torch.tensor(shares, device=place),
-            "priors": torch.tensor(priors, device=place),
-            "ignored": torch.tensor([sign is None for sign in negative], device=place),
-        }
-        counts: dict[str, float] = {"likelihood": sum(sign is not None for sign in negative)}
-        if self.recipe.objective.listwise:
-            counts["listwise"] = sum(len(own) > 1 for own in rows)
         return Batch(
-            grid,
+            make_grid(sources, rows, asked, self.padding, place),
             torch.tensor(wanted, device=place),
             torch.tensor([bool(sign) for sign in negative], device=place),
-            counts,
-            extra,
+            {"likelihood": sum(sign is not None for sign in negative)},
+            {"ignored": torch.tensor([sign is None for sign in negative], device=place)},
         )
 
     def places(self, source: Tokens, targets: Sequence[Tokens], generator: np.random.Generator) -> list[list[int]]:
         """Which tokens of gold and of each negative are masked."""
         objective = self.recipe.objective
-        if objective.listwise and len(targets) > 1:  # all that tell the candidates apart
-            return differing_places(targets)
         if not objective.focus:
             return [draw_places(len(target), objective.mask, generator) for target in targets]
         places = differing_places(targets) if len(targets) > 1 else [sorted(differing(targets[0], source)[0])]
@@ -211,28 +187,6 @@ class BTRTask(T5Task):
             draw_places(len(target), objective.mask, generator, near, objective.focus)
             for target, near in zip(targets, places)
         ]
-
-    def priors(self, example: Example) -> list[float]:
-        """What is added to each target's score: the base model's, by its weight; NaN if it is not known."""
-        if not self.recipe.objective.base:
-            return [0.0] * len(example["targets"])
-        return [self.recipe.objective.base * log_prob for log_prob in example["priors"]]
-
-    def shares(self, source: Tokens, targets: Sequence[Tokens], priors: Sequence[float]) -> list[float]:
-        """How much of f each target should have: gold all of it, or each according to its use."""
-        softness = self.recipe.objective.softness
-        if not softness:
-            return [1.0, *[0.0] * (len(targets) - 1)]
-        known = [k for k, prior in enumerate(priors) if not math.isnan(prior)]
-        wanted = softmax([objectives.use(source, targets[0], targets[k]) / softness for k in known]) if known else []
-        shares = dict(zip(known, wanted))
-        return [shares.get(k, 0.0) for k in range(len(targets))]
-
-    def hide(self, target: Tokens, places: Sequence[int], generator: np.random.Generator) -> Tokens:
-        if self.recipe.objective.listwise:  # all that differs, at once
-            hidden = set(places)
-            return [self.mask if place in hidden else token for place, token in enumerate(target)]
-        return mask(target, places, generator, self.mask, self.others)
 
     def pushed_down(self, targets: Sequence[Tokens], k: int, places: Sequence[int]) -> list[bool | None]:
         """For each masked token: whether it should be unlikely; None if it should be neither."""
@@ -247,19 +201,11 @@ class BTRTask(T5Task):
 
     def losses(self, batch: Batch) -> dict[str, Tensor]:
         log_probs = self.log_probs(batch)
-        objective = self.recipe.objective
+        weight = self.recipe.objective.negative_weight
         terms = torch.where(
-            batch.negative,
-            objective.negative_weight * objectives.unlikelihood(log_probs),
-            objectives.likelihood(log_probs),
+            batch.negative, weight * objectives.unlikelihood(log_probs), objectives.likelihood(log_probs)
         )
-        found = {"likelihood": terms.masked_fill(batch.extra["ignored"], 0.0).sum()}
-        if objective.listwise:
-            own = objectives.listwise(
-                log_probs, *(batch.extra[name] for name in ("rows", "sources", "shares", "priors"))
-            )
-            found["listwise"] = own.sum()
-        return found
+        return {"likelihood": terms.masked_fill(batch.extra["ignored"], 0.0).sum()}
 
 
 def token_log_probs(hidden: Tensor, head: Any, wanted: Tensor, pieces: Tensor | None) -> Tensor:

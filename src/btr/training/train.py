@@ -25,6 +25,7 @@ from btr.rerankers.btr import mask_token
 from btr.training.card import write_card
 from btr.training.data import prepare, used_pieces
 from btr.training.encoder_tasks import BertTask, RobertaTask
+from btr.training.listwise import ListwiseTask
 from btr.training.loop import Progress, Trainer
 from btr.training.recipe import Recipe, expand, read_recipe, write_recipe
 from btr.training.tasks import BTRTask, T5Task, Task
@@ -54,7 +55,7 @@ def train(
     validator = Validator(settings) if settings.validation.gold and accelerator.is_main_process else None
     with accelerator.main_process_first():
         model, tokenizer = load_start(settings.kind, expand(settings.model), settings.dropout, settings.seed)
-        task = TASKS[settings.kind](settings, model, tokenizer)
+        task = (ListwiseTask if settings.objective.listwise else TASKS[settings.kind])(settings, model, tokenizer)
         dataset = prepare(task, run / "data")
     model.to(accelerator.device).train()
     choose_weights(task, dataset, accelerator.device)

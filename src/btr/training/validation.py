@@ -39,7 +39,8 @@ class Validator:
         self.rows: list[Candidates] = []
         if self.settings.candidates:
             path = expand(self.settings.candidates)
-            self.rows = list(islice(read_candidates(path), self.settings.sentences))
+            rows = islice(read_candidates(path), self.settings.sentences)
+            self.rows = [row.first(self.settings.top) for row in rows]
             if [row.source.split() for row in self.rows] != [source.split() for source in self.sources]:
                 raise InputError(f"{path}: does not have the sources of the validation set; are both in order?")
 

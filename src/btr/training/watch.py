@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from btr.corpus.files import write_lines
 
-SCALARS = "loss", "likelihood", "listwise", "gradient_norm", "learning_rate", "tokens_per_second"
+SCALARS = "loss", "gradient_norm", "learning_rate", "tokens_per_second"
 
 
 class Watch:

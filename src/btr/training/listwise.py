@@ -1,0 +1,91 @@
+"""The listwise objective: a BTR learns to score candidates as `contrast` does, so that f is shared as it should be.
+
+Each token in which candidates differ is masked by itself; the sums are what `rerankers/contrast.py` gives, and the loss
+is the cross-entropy of f over the candidates. Either gold should have all of f, or the base model's own candidates
+share it by their use.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from btr.models.grid import make_grid
+from btr.rerankers.base import softmax
+from btr.rerankers.contrast import differing_places
+from btr.training import objectives
+from btr.training.masking import Tokens
+from btr.training.tasks import Batch, BTRTask, Example
+
+MOST = 48  # rows of an example; where candidates differ in more tokens, it is left out
+
+
+class ListwiseTask(BTRTask):
+    """A T5 whose decoder sees both sides learns which of several candidates is the best."""
+
+    def encode(
+        self, source: str, targets: Sequence[str], log_probs: Mapping[str, float] | None = None
+    ) -> Example | None:
+        """Gold and negatives; or, if candidates are to share f, as many of them. None if all are of the same use."""
+        data, objective = self.recipe.data, self.recipe.objective
+        ids: Tokens = self.tokenizer(source)["input_ids"]
+        gold: Tokens = self.tokenizer(targets[0])["input_ids"]
+        texts = list(log_probs)[: objective.negatives] if log_probs else targets[: 1 + objective.negatives]
+        chosen: dict[tuple[int, ...], str] = {}
+        for text in texts:
+            chosen.setdefault(tuple(self.tokenizer(text)["input_ids"]), text)
+        rows = [list(row) for row in chosen]
+        if len(ids) > data.max_source or max(map(len, [gold, *rows])) > data.max_target:
+            return None
+        places, shares = differing_places(rows), self.share(ids, gold, rows)
+        if len(set(shares)) == 1 or sum(map(len, places)) > MOST:
+            return None
+        priors = [objective.base * (log_probs or {}).get(text, 0.0) for text in chosen.values()]
+        return {"source": ids, "targets": rows, "places": places, "shares": shares, "priors": priors}
+
+    def share(self, source: Tokens, gold: Tokens, targets: Sequence[Tokens]) -> list[float]:
+        """How much of f each target should have: gold all of it, or each according to its use."""
+        if softness := self.recipe.objective.softness:
+            return softmax([objectives.use(source, gold, target) / softness for target in targets])
+        return [1.0, *[0.0] * (len(targets) - 1)]
+
+    def size(self, example: Example) -> int:
+        rows = sum(len(own) * len(target) for own, target in zip(example["places"], example["targets"]))
+        return len(example["source"]) + rows
+
+    def shape(self, example: Example) -> tuple[int, int, int]:
+        return sum(map(len, example["places"])), *super().shape(example)[1:]
+
+    def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
+        """Nothing is drawn: every place is masked in a row of its own."""
+        rows: list[list[Tokens]] = []
+        asked: list[list[Sequence[int]]] = []
+        wanted: list[int] = []
+        candidates: list[int] = []  # of each row
+        sources: list[int] = []  # of each candidate
+        for number, example in enumerate(examples):
+            rows.append([])
+            asked.append([])
+            for target, places in zip(example["targets"], example["places"]):
+                for place in places:
+                    rows[-1].append([self.start, *target[:place], self.mask, *target[place + 1 :]])
+                    asked[-1].append([place])  # the output before a token predicts it
+                wanted += [target[place] for place in places]
+                candidates += [len(sources)] * len(places)
+                sources.append(number)
+        grid = make_grid([list(example["source"]) for example in examples], rows, asked, self.padding, self.device)
+        extra = {
+            "rows": torch.tensor(candidates, device=self.device),
+            "sources": torch.tensor(sources, device=self.device),
+            **{
+                name: torch.tensor([value for example in examples for value in example[name]], device=self.device)
+                for name in ("shares", "priors")
+            },
+        }
+        tokens = torch.tensor(wanted, device=self.device)
+        return Batch(grid, tokens, torch.zeros_like(tokens, dtype=torch.bool), {"listwise": len(examples)}, extra)
+
+    def losses(self, batch: Batch) -> dict[str, Tensor]:
+        own = (batch.extra[name] for name in ("rows", "sources", "shares", "priors"))
+        return {"listwise": objectives.listwise(self.log_probs(batch), *own).sum()}
