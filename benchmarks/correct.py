@@ -7,7 +7,6 @@ the plain way fewer of them.
     python benchmarks/correct.py [--json] [--sentences 256] [--plain 4]
 """
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -59,16 +58,13 @@ def plainly(base: Any, reranker: Any, sources: Sequence[str], beams: int) -> Non
 def main() -> None:
     report = Report(__doc__ or "", sentences=256, plain=4)
     corrector = Corrector.load()
-    if corrector.reranker is None:
-        sys.exit("no reranker is shipped yet: there is nothing to measure.")
-    reranker = corrector.reranker
     blocks: list[Block] = list(cut_blocks(make_text(report.options["sentences"]).splitlines(keepends=True)))
     list(corrector.correct_blocks(blocks[:1]))  # warm up
     whole, records = timed(lambda: list(corrector.correct_blocks(blocks)))
     sources = [sentence["source"] for record in records for sentence in record["sentences"]]
     writing, made = timed(lambda: generate_many(corrector.engine, sources, corrector.search))
-    rows = [Candidates(record["source"], tuple(record["candidates"])) for record in made]
-    ranking, _ = timed(lambda: reranker.score_many(rows))
+    rows = [Candidates(own["source"], tuple(own["candidates"])).first(corrector.rule.top) for own in made]
+    ranking, _ = timed(lambda: corrector.score(rows))
     few = sources[: report.options["plain"]]
     base, other = load("seq2seq", MODEL), load("btr", RERANKER.partition(":")[2])
     plain, _ = timed(lambda: plainly(base, other, few, corrector.search.size))

@@ -20,7 +20,6 @@ from btr.corpus.candidates import Candidates
 from btr.models.bidirectional import make_bidirectional
 from btr.models.load import Loaded, quantise
 from btr.rerankers.btr import BTR
-from btr.rerankers.pll import Plan
 
 LENGTH, CANDIDATES, VOCABULARY, MASK = 25, 5, 32128, 32099
 
@@ -84,8 +83,7 @@ def long_candidate(model: Any) -> None:
     """One batch of a 512-token candidate against a 512-token source, which is as large as batches get."""
     text = " ".join(map(str, [*range(100, 611), 1]))
     reranker = BTR(Loaded(model, Numbers(), "long"))  # type: ignore[arg-type]
-    plan = Plan(MASK)
-    next(reranker.groups([text]))
+    _, plan = next(reranker.plans([text]))
     reranker.plan(plan, 0, Candidates(text, (text,)))
     rows = range(max(1, reranker.budget // 513))
     values = reranker.run(plan, rows)

@@ -149,8 +149,8 @@ def test_the_base_models_own_scores_have_a_say_in_a_mixture():
 
 
 def test_profiles(tmp_path):
-    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "threshold": 0.3, "base": 2}}')
-    assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 0.3, 2.0)
+    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "top": 2, "threshold": 0.3, "base": 2}}')
+    assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 2, 0.3, 2.0)
     with pytest.raises(InputError, match="profile must be one of minimal, fluency, not 'nice'"):
         read_profile(str(tmp_path), "nice")
     with pytest.raises(InputError, match=r"profiles\.json: is no file of profiles"):

@@ -13,7 +13,7 @@ from btr.models.load import Loaded, load
 from btr.rerankers.base import Decision, Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.encoders import RoBERTa
-from btr.rerankers.pll import Encoded, MaskedReranker
+from btr.rerankers.pll import Encoded, MaskedReranker, Plan
 from btr.rerankers.until_decided import rerank_until_decided
 
 
@@ -79,10 +79,10 @@ class Made(MaskedReranker):
         ids = tuple(map(ord, candidate.replace(" ", "")))
         return Encoded(ids, tuple((k, k) for k in range(len(ids))))
 
-    def groups(self, sources):
-        yield range(len(sources))
+    def plans(self, sources):
+        yield range(len(sources)), Plan(self.mask, sources)
 
-    def logits(self, rows):
+    def logits(self, rows, sources):
         raise AssertionError
 
     def run(self, plan, numbers):

@@ -78,10 +78,9 @@ def test_what_a_recipe_starts_from_is_made_by_another(folder: str) -> None:
     for path in (ROOT / "recipes" / folder).iterdir():
         recipe = read_recipe(path)
         outputs |= set(re.findall(r"(?:--output|-o) (runs/\S+)", head(path)))
-        needed |= {name for name in (recipe.model, recipe.validation.candidates or "") if name.startswith("runs/")}
-        for candidates in recipe.data.candidates:
-            level = re.sub(r"/[ABC]\.jsonl$", "/$level.jsonl", candidates)
-            assert f"-o {level}" in head(path) or f"-o {candidates}" in head(path)
+        outputs |= set(re.findall(r"> (runs/\S+)", head(path)))
+        files = recipe.model, recipe.validation.candidates or "", *recipe.data.pairs, *recipe.data.candidates
+        needed |= {re.sub(r"/[ABC]\.jsonl$", "/$level.jsonl", name) for name in files if name.startswith("runs/")}
     assert {name.removesuffix("/model") for name in needed} <= outputs
 
 

@@ -200,9 +200,10 @@ def correct(
     as_m2: Annotated[bool, typer.Option("--m2", help="Sentences and typed edits in M2.")] = False,
     profile: Annotated[str, typer.Option(help="minimal (only what is wrong) or fluency.")] = "minimal",
     threshold: Annotated[float | None, typer.Option(help="How much f must rise; the profile's by default.")] = None,
-    candidates: Annotated[int | None, typer.Option(min=1, help="Candidates; as many as the profile says.")] = None,
+    candidates: Annotated[int | None, typer.Option(min=1, help="Candidates written; the profile's by default.")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Of them, those that take part; also the profile's.")] = None,
     model: Annotated[str, typer.Option(help="The base model: a folder, a shipped model or a hub id.")] = "t5gec-small",
-    reranker: Annotated[str, typer.Option(help="none, btr:MODEL, or as in btr score.")] = "none",
+    reranker: Annotated[str, typer.Option(help="none, btr:MODEL, or as in btr score.")] = "contrast:btr-small",
     markdown: Annotated[
         bool | None, typer.Option("--markdown/--plain", help="What the text is; by default, .md is Markdown.")
     ] = None,
@@ -236,6 +237,7 @@ def correct(
         profile=profile,
         threshold=threshold,
         candidates=candidates,
+        top=top,
         device=device,
     )
     if not Share.current().rank:

@@ -25,7 +25,8 @@ def serve(
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = Settings.seconds,
     profile: Annotated[str, typer.Option(help="minimal (only what is wrong) or fluency.")] = "minimal",
     threshold: Annotated[float | None, typer.Option(help="How much f must rise; the profile's by default.")] = None,
-    candidates: Annotated[int | None, typer.Option(min=1, help="Candidates; as many as the profile says.")] = None,
+    candidates: Annotated[int | None, typer.Option(min=1, help="Candidates written; the profile's by default.")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Of them, those that take part; also the profile's.")] = None,
     model: Annotated[str | None, typer.Option(help="The base model; by default, that of btr correct.")] = None,
     reranker: Annotated[str | None, typer.Option(help="none, or as in btr score; by default, as in correct.")] = None,
     device: Device = None,
@@ -54,6 +55,7 @@ def serve(
         profile=profile,
         threshold=threshold,
         candidates=candidates,
+        top=top,
         device=device,
         **named,
     )

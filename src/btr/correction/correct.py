@@ -31,7 +31,7 @@ class Corrected:
 
 
 def correct(text: str, *, markdown: bool = False, **options: Any) -> Corrected:
-    """Correct a text. Options: model, reranker, profile, threshold, candidates, device."""
+    """Correct a text. Options: model, reranker, profile, threshold, candidates, top, device."""
     corrector = load_corrector(options)
     records = [
         record

@@ -1,10 +1,13 @@
 """A base model, a reranker and a rule put together: sentences in, corrections with all that led to them out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from unicodedata import normalize
+
+import torch
 
 from btr.candidates.base import Engine, Search
 from btr.candidates.generate import generate_many, load_engine
@@ -24,13 +27,15 @@ from btr.rerankers.free import Base
 from btr.rerankers.score import WITH_MODEL, load_reranker
 
 NONE = "none"
-MODEL, RERANKER = "t5gec-small", NONE  # what is shipped
+MODEL, RERANKER = "t5gec-small", "contrast:btr-small"  # what is shipped
 MAX_LENGTH = 128  # tokens of a sentence, as in training
 LENGTH_PENALTY = 0.0  # by their log-probability itself: 40.81 on CoNLL-13, where a mean over tokens gives 40.30
 KNOWN_WORDS = 100_000  # that are remembered
 TOO_LONG, FOREIGN = "too_long", "not_english"  # why a sentence was left as it is
 BAD = "runaway", "unfinished"  # flags of candidates that are not taken
 
+T = TypeVar("T")
+R = TypeVar("R")
 Record = dict[str, Any]
 Examined = tuple[Segment, bool, tuple[Record, Reranked]]  # is it English; its candidates, and the choice
 
@@ -63,6 +68,7 @@ class Corrector:
         profile: str = "minimal",
         threshold: float | None = None,
         candidates: int | None = None,
+        top: int | None = None,
         device: str | None = None,
     ) -> "Corrector":
         """Models by name, and the profile's settings where none are given.
@@ -79,7 +85,7 @@ class Corrector:
             early_stopping=fast,
             length_penalty=LENGTH_PENALTY,
         )
-        rule = Rule(settings.threshold if threshold is None else threshold)
+        rule = Rule(settings.threshold if threshold is None else threshold, top or settings.top)
         loaded = load_engine(model, engine, dtype=dtype, device=device, by_length=choose_device(device).type == "cpu")
         int8 = reranker.partition(":")[0] in WITH_MODEL and choose_device(device).type == "cpu"
         if not is_ranked:
@@ -91,7 +97,8 @@ class Corrector:
     @property
     def signature(self) -> str:
         """What the corrections depend on."""
-        own = f"|{self.reranker.signature}|threshold:{self.rule.threshold:g}" if self.reranker else ""
+        rule = f"|top:{self.rule.top or 'all'}|threshold:{self.rule.threshold:g}"
+        own = f"|{self.reranker.signature}{rule}" if self.reranker else ""
         return f"{self.engine.signature}|{self.search.signature()}{own}"
 
     def _see(self, word: str) -> str:
@@ -126,10 +133,11 @@ class Corrector:
         ]
         means = {k: record.get("log_probs") or [None] for k, record in enumerate(records)}
         if self.reranker:
-            asked = [k for k, row in enumerate(rows) if len(set(row.candidates)) > 1]
-            for k, scored in zip(asked, self.score([rows[k] for k in asked])):
+            taking = [row.first(self.rule.top) for row in rows]
+            asked = [k for k, row in enumerate(taking) if len(set(row.candidates)) > 1]
+            for k, scored in zip(asked, self.score([taking[k] for k in asked])):
                 by_text = dict(zip(scored.candidates, scored.means))  # vote may add a candidate of its own
-                means[k] = [by_text[text] for text in rows[k].candidates]
+                means[k] = [by_text.get(text) for text in rows[k].candidates]
         for k, (record, row) in enumerate(zip(records, rows)):
             chosen = self.rule.decide(row.source, row.candidates, means[k])
             yield record, chosen if self.reranker else Reranked(0, 0, chosen.f, 0.0, Decision.EQUAL)
@@ -137,9 +145,18 @@ class Corrector:
     def score(self, rows: Sequence[Candidates]) -> list[Scored]:
         """The reranker's scores. In int8 they depend on what is in the batch, so that each source is one by itself."""
         assert self.reranker
-        if self.one_by_one:
-            return [scored for row in rows for scored in self.reranker.score_many([row])]
-        return self.reranker.score_many(rows)
+        if not self.one_by_one:
+            return self.reranker.score_many(rows)
+        return [scored for (scored,) in side_by_side(self.reranker.score_many, [[row] for row in rows])]
+
+
+def side_by_side(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """A function of each item, on each core one at a time: small items keep cores busier so than all on one."""
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        found = list(pool.map(work, items))
+    torch.set_num_threads(threads)
+    return found
 
 
 def describe(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:

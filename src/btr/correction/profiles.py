@@ -12,9 +12,11 @@ NAMES = "minimal", "fluency"
 
 
 class Profile(NamedTuple):
-    """How many candidates take part, how much f must rise, and the weight of the base model's own scores in f."""
+    """How many candidates are written, and how many of them take part; how much f must rise; the weight of the base
+    model's own scores in f."""
 
     candidates: int = 5
+    top: int | None = None
     threshold: float = 0.0
     base: float = 0.0
 
@@ -25,9 +27,9 @@ def read_profile(model: str, name: str) -> Profile:
         raise InputError(f"profile must be one of {', '.join(NAMES)}, not {name!r}.")
     folder = Path(find(model.partition(":")[2] or model))
     try:
-        content = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        own = content[name]
-        return Profile(int(own["candidates"]), float(own["threshold"]), float(own.get("base", 0)))
+        own = json.loads((folder / FILE).read_text(encoding="utf-8"))[name]
+        numbers = int(own["candidates"]), int(own["top"])
+        return Profile(*numbers, float(own["threshold"]), float(own.get("base", 0)))
     except FileNotFoundError:
         return Profile()
     except (ValueError, KeyError, TypeError, OSError) as error:

@@ -1,13 +1,14 @@
 """The paper's reranker: a T5 whose decoder sees both sides of the token that it predicts."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from torch import Tensor
 
 from btr.errors import InputError
-from btr.models.decoder import Memory, decode, encode_groups
+from btr.models.decoder import decode, encode_groups
 from btr.models.load import Loaded, start_token
-from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Row, read_source
+from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Plan, Row, read_source
 
 
 class BTR(MaskedReranker):
@@ -25,26 +26,21 @@ class BTR(MaskedReranker):
         self.budget = budget
         self.vocabulary = loaded.model.config.vocab_size
         self.mask = mask_token(self.tokenizer, loaded.signature)
-        self._memories: list[Memory] = []
-        self._too_long: set[str] = set()
 
     def encode_candidate(self, source: str, candidate: str) -> Encoded | None:
         tokens = self.tokenizer(candidate)["input_ids"]
-        if len(tokens) > MAX_TOKENS or source in self._too_long:
+        if len(tokens) > MAX_TOKENS:
             return None
         places = tuple((k + 1, k) for k in range(len(tokens)))
         return Encoded((start_token(self.model.config), *tokens), places)
 
-    def groups(self, sources: Sequence[str]) -> Iterator[range]:
+    def plans(self, sources: Sequence[str]) -> Iterator[tuple[range, Plan]]:
         ids = [read_source(self.tokenizer, source) for source in sources]
-        self._too_long = {source for source, tokens in zip(sources, ids) if tokens is None}
         for group, memories in encode_groups(self.model, [tokens or [0] for tokens in ids], self.budget):
-            self._memories = memories
-            yield group
-        self._memories = []
+            yield group, Plan(self.mask, [memory if ids[k] else None for k, memory in zip(group, memories)])
 
-    def logits(self, rows: Sequence[Row]) -> Tensor:
-        memories = [self._memories[row.source] for row in rows]
+    def logits(self, rows: Sequence[Row], sources: Sequence[Any]) -> Tensor:
+        memories = [sources[row.source] for row in rows]
         states = decode(self.model, [row.ids for row in rows], memories, [row.position for row in rows])
         logits: Tensor = self.model.get_output_embeddings()(states)
         return logits

@@ -23,13 +23,11 @@ class Contrasting(MaskedReranker):
     kind = "contrast"
 
     def plan(self, plan: Plan, number: int, row: Candidates) -> dict[str, list[tuple[int, int]] | None]:
-        texts = list(dict.fromkeys(row.candidates))
-        encoded = {text: self.encode_candidate(row.source, text) for text in texts}
-        known = [text for text, own in encoded.items() if own]
-        slots: dict[str, list[tuple[int, int]] | None] = dict.fromkeys(texts)
-        for text, places in zip(known, differing_places([own.ids for own in encoded.values() if own])):
-            ids, every = encoded[text] or ((), ())
-            slots[text] = plan.add(number, Encoded(ids, tuple(pair for pair in every if pair[0] in places)))
+        encoded = self.encode(plan, number, row)
+        known = {text: own for text, own in encoded.items() if own}
+        slots: dict[str, list[tuple[int, int]] | None] = dict.fromkeys(encoded)
+        for (text, own), places in zip(known.items(), differing_places([own.ids for own in known.values()])):
+            slots[text] = plan.add(number, Encoded(own.ids, tuple(pair for pair in own.places if pair[0] in places)))
         return slots
 
     def summarise(self, log_probs: Sequence[float]) -> float:

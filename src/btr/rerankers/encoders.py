@@ -13,7 +13,7 @@ from btr.models.batches import pack
 from btr.models.decoder import pad
 from btr.models.load import Loaded
 from btr.rerankers.base import Reranker
-from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Row
+from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Plan, Row
 
 GROUP = 32  # sources whose rows are planned at once
 TARGET = 1  # the second of two texts; also the class of grammatical sentences
@@ -47,11 +47,12 @@ class RoBERTa(MaskedReranker):
         places = tuple((k, k) for k, side in enumerate(pair.sequence_ids()) if side == TARGET)
         return Encoded(tuple(ids), places) if places else None
 
-    def groups(self, sources: Sequence[str]) -> Iterator[range]:
+    def plans(self, sources: Sequence[str]) -> Iterator[tuple[range, Plan]]:
         for start in range(0, len(sources), GROUP):
-            yield range(start, min(start + GROUP, len(sources)))
+            group = range(start, min(start + GROUP, len(sources)))
+            yield group, Plan(self.mask, sources[start : group.stop])
 
-    def logits(self, rows: Sequence[Row]) -> Tensor:
+    def logits(self, rows: Sequence[Row], sources: Sequence[Any]) -> Tensor:
         inputs = encoder_inputs([row.ids for row in rows], self.tokenizer, self.model.device)
         every = torch.arange(len(rows), device=self.model.device)
         at = torch.tensor([row.position for row in rows], device=self.model.device)

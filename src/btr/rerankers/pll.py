@@ -40,10 +40,13 @@ class Encoded(NamedTuple):
 
 
 class Plan:
-    """The rows that candidates need, each once, with the tokens whose probability is asked for in it."""
+    """The rows that candidates need, each once, with the tokens whose probability is asked for in it.
 
-    def __init__(self, mask: int) -> None:
-        self.mask = mask
+    `sources` are what the model has made of them, by which rows name them; None is one that is too long to be read.
+    """
+
+    def __init__(self, mask: int, sources: Sequence[Any] = ()) -> None:
+        self.mask, self.sources = mask, sources
         self.rows: list[Row] = []
         self.wanted: list[list[int]] = []
         self._numbers: dict[Row, int] = {}
@@ -80,17 +83,16 @@ class MaskedReranker(Reranker):
         """The candidate as the model reads it; None if it is too long."""
 
     @abstractmethod
-    def groups(self, sources: Sequence[str]) -> Iterator[range]:
-        """Read sources, as many at a time as memory allows; rows name them by their number in the group."""
+    def plans(self, sources: Sequence[str]) -> Iterator[tuple[range, Plan]]:
+        """Read sources, as many at a time as memory allows, each group for a plan of its own."""
 
     @abstractmethod
-    def logits(self, rows: Sequence[Row]) -> Tensor:
+    def logits(self, rows: Sequence[Row], sources: Sequence[Any]) -> Tensor:
         """The logits that predict each row's masked token, (rows, vocabulary)."""
 
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
         scored: list[Scored] = []
-        for group in self.groups([row.source for row in rows]):
-            plan = Plan(self.mask)
+        for group, plan in self.plans([row.source for row in rows]):
             planned = [self.plan(plan, k, rows[number]) for k, number in enumerate(group)]
             values = self.run(plan, range(len(plan.rows)))
             for number, slots in zip(group, planned):
@@ -103,21 +105,23 @@ class MaskedReranker(Reranker):
 
     def token_log_probs(self, source: str, candidate: str) -> list[float]:
         """The log-probability of each of a candidate's tokens, in their order; none if it is too long."""
-        for _ in self.groups([source]):
-            if encoded := self.encode_candidate(source, candidate):
-                plan = Plan(self.mask)
-                slots = plan.add(0, encoded)
-                values = self.run(plan, range(len(plan.rows)))
-                return [values[number][k] for number, k in slots]
-        return []
+        (_, plan), *_ = self.plans([source])
+        (encoded,) = self.encode(plan, 0, Candidates(source, (candidate,))).values()
+        if encoded is None:
+            return []
+        slots = plan.add(0, encoded)
+        values = self.run(plan, range(len(plan.rows)))
+        return [values[number][k] for number, k in slots]
+
+    def encode(self, plan: Plan, number: int, row: Candidates) -> dict[str, Encoded | None]:
+        """A source's unique candidates as the model reads them; None for what is too long, or belongs to what is."""
+        known = plan.sources[number] is not None
+        return {text: self.encode_candidate(row.source, text) if known else None for text in row.candidates}
 
     def plan(self, plan: Plan, number: int, row: Candidates) -> dict[str, list[tuple[int, int]] | None]:
         """Plan the rows of a source's unique candidates."""
-        slots: dict[str, list[tuple[int, int]] | None] = {}
-        for text in dict.fromkeys(row.candidates):
-            encoded = self.encode_candidate(row.source, text)
-            slots[text] = plan.add(number, encoded) if encoded else None
-        return slots
+        encoded = self.encode(plan, number, row)
+        return {text: plan.add(number, own) if own else None for text, own in encoded.items()}
 
     @torch.inference_mode()
     def run(self, plan: Plan, numbers: Sequence[int]) -> dict[int, list[float]]:
@@ -127,7 +131,8 @@ class MaskedReranker(Reranker):
         for batch in pack([len(plan.rows[number].ids) for number in numbers], self.budget, most):
             # Rows of one source stand together: they attend to it as one.
             chosen = sorted((numbers[k] for k in batch), key=lambda number: plan.rows[number].source)
-            log_probs = self.logits([plan.rows[number] for number in chosen]).float().log_softmax(-1)
+            logits = self.logits([plan.rows[number] for number in chosen], plan.sources)
+            log_probs = logits.float().log_softmax(-1)
             for number, row in zip(chosen, log_probs):
                 values[number] = row[plan.wanted[number]].tolist()
         return values

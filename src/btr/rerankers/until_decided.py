@@ -38,8 +38,7 @@ def rerank_until_decided(
     if "int8" in reranker.signature:
         raise InputError("scoring until the decision is certain needs exact scores; load the model without int8.")
     results: list[Certain] = []
-    for group in reranker.groups([row.source for row in rows]):
-        plan = Plan(reranker.mask)
+    for group, plan in reranker.plans([row.source for row in rows]):
         open_ = [Source(reranker, plan, k, rows[number], rule or Rule()) for k, number in enumerate(group)]
         values: Values = {}
         while asked := sorted({row for source in open_ for row in source.next_rows(values)} - values.keys()):

@@ -25,8 +25,8 @@ def serve(
 ) -> None:
     """Serve the page and the API until SIGTERM or Ctrl-C, then finish what is running.
 
-    Options are those of `btr.correct`: model, reranker, profile, threshold, candidates, device. `ready` is told the
-    address once the server listens.
+    Options are those of `btr.correct` (model, reranker, profile, threshold, candidates, top, device). `ready` is told
+    the address once the server listens.
     """
     try:
         import uvicorn

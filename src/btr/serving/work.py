@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -58,7 +59,7 @@ class Worker:
 
     def score(self, rows: Sequence[Candidates]) -> Iterator[Record]:
         """Candidates' scores by the reranker, or by the base model if there is none; and the decision."""
-        rule = self.corrector.rule
+        rule = replace(self.corrector.rule, top=None)  # all that are given take part
         for row in rows:
             if self.corrector.reranker:
                 (scored,) = self.corrector.score([row])

@@ -37,13 +37,15 @@ class Writer(Part):
     size: int = Field(5, gt=0)
     engine: Literal["transformers", "ctranslate2"] = "transformers"
     dtype: Literal["float32", "bfloat16", "int8"] = "float32"
+    max_length: int = Field(200, gt=0)
+    length_penalty: float = 1.0
 
     @model_validator(mode="after")
     def _one_way(self) -> "Writer":
         if bool(self.files) == bool(self.model):
             raise ValueError("say either files, one a set, or the model that writes the candidates")
         if self.files and self.model_fields_set != {"files"}:
-            raise ValueError("files are there already: method, size, engine and dtype are for a model")
+            raise ValueError("files are there already: method, size and the like are for a model")
         return self
 
 

@@ -70,7 +70,7 @@ class Work:
             return Made(path, self.stages.hash_of(path), {})
         sources = self.stages.file("sources", own.key, ".txt", lambda path: self.write_sources(path, own))
         model = expand(writer.model or "")
-        options = writer.model_dump(include={"method", "size", "engine", "dtype"})
+        options = writer.model_dump(exclude={"files", "model"})
         key = {"sources": sources.hash, "model": self.stages.model_hash(model), **options}
         return self.stages.file(
             "candidates",
@@ -94,14 +94,15 @@ class Work:
         return [self.score(candidates, spec, own.name) for spec in reranker.models] if candidates else []
 
     def score(self, candidates: Made, spec: str, about: str) -> Made:
-        """One model's scores of candidates."""
+        """One model's scores of as many candidates as take part at all."""
         kind, _, model = spec.partition(":")
         model = expand(model)
-        key = {"candidates": candidates.hash, "kind": kind, "model": self.stages.model_hash(model) if model else ""}
+        identity, top = self.stages.model_hash(model) if model else "", max(self.plan.top)
+        key = {"candidates": candidates.hash, "kind": kind, "model": identity, "top": top}
         asked = f"{kind}:{model}" if model else kind
 
         def make(path: Path) -> Mapping[str, Any]:
-            return {"signature": score(candidates.path, [asked], path), "spec": spec}
+            return {"signature": score(candidates.path, [asked], path, top=top), "spec": spec}
 
         return self.stages.file("scores", key, ".jsonl", make, f"{spec}, {about}")
 
