@@ -17,7 +17,7 @@ test: $(VENV)/.tested  ## install, check style and types, run all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/pytest  # as many processes as cores, a thread each
 
 bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive way
 	$(BIN)/python benchmarks/m2.py
@@ -25,6 +25,7 @@ bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive
 	$(BIN)/python benchmarks/pll.py
 	$(BIN)/python benchmarks/generate.py
 	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/correct.py
 	$(BIN)/python benchmarks/serve.py
 
 clean:  ## remove the virtual environment and caches

@@ -31,6 +31,7 @@ ROOT = Path(__file__).parents[1]
             },
         ),
         ("train --layers 1 --sources 2", {"btr_objective"}),
+        ("correct --sentences 8 --plain 1", {"correct", "reranking_over_generation"}),
         ("serve --seconds 4 --clients 4", {"batched_over_one_at_a_time"}),
         ("pll --layers 1 --sources 2", {"fp32", "fp32_2_sources", "int8", "int8_2_sources"}),
     ],

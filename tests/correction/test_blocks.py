@@ -41,6 +41,25 @@ def test_markdown_has_indented_code_and_front_matter():
     assert "code is" in "".join(block.text for block in cut(text) if block.prose)
 
 
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("Title\n~~~~~\nHe go.\n", False),  # an underline, not a fence
+        ("```f``` do it.\nHe go.\n", True),  # code within a line
+        ("---\nHe go.\n", True),  # a rule, not front matter
+    ],
+)
+def test_what_only_looks_like_code_is_prose(text, markdown):
+    assert "He go.\n" in "".join(block.text for block in cut(text, markdown) if block.prose)
+
+
+def test_a_long_line_comes_in_pieces():
+    text = "It is so. " * 200_000
+    pieces = list(decode(io.BytesIO(text.encode()), "t"))
+    assert max(map(len, pieces)) <= MAX_BLOCK
+    assert "".join(pieces) == text
+
+
 def test_long_paragraphs_are_cut_after_a_sentence():
     text = "It is so. " * (MAX_BLOCK // 5)
     found = cut(text)

@@ -12,6 +12,7 @@ from btr.errors import InputError
 from btr.models.load import Loaded, load
 from btr.rerankers.base import Decision, Rule
 from btr.rerankers.btr import BTR
+from btr.rerankers.contrast import Contrasting
 from btr.rerankers.encoders import RoBERTa
 from btr.rerankers.pll import Encoded, MaskedReranker, Plan
 from btr.rerankers.until_decided import rerank_until_decided
@@ -90,21 +91,26 @@ class Made(MaskedReranker):
         return {n: [self.table(plan.rows[n].ids, token) for token in plan.wanted[n]] for n in numbers}
 
 
+class MadeContrast(Contrasting, Made):
+    """The same, asked only where candidates differ."""
+
+
 @settings(max_examples=400, deadline=None)
 @given(
+    st.sampled_from([Made, MadeContrast]),
     st.lists(st.text("abc", min_size=1, max_size=6), min_size=2, max_size=5),
     st.integers(0, 10**6),
     st.sampled_from([0.05, 0.5, 3.0]),
     st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6]),
 )
-def test_whatever_the_scores_are(texts, seed, scale, threshold):
+def test_whatever_the_scores_are(kind, texts, seed, scale, threshold):
     """Sure models, unsure ones, margins on both sides of the threshold: never another decision."""
 
     def table(ids, token):
         return -random.Random(f"{seed} {ids} {token}").expovariate(1 / scale)
 
     rows = [Candidates("s", tuple(" ".join(text) for text in texts))]
-    reranker, rule = Made(table), Rule(threshold)
+    reranker, rule = kind(table), Rule(threshold)
     scored = reranker.score_many(rows)[0]
     reranked = rule.decide(scored.source, scored.candidates, scored.means)
     (certain,) = rerank_until_decided(reranker, rows, rule)

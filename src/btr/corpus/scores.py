@@ -2,7 +2,7 @@
 
 A header line names the reranker and its signature and, if it was known, the number of sources; then, a line a source,
 each candidate's mean token log-probability and its length. f(y|x), margins and decisions are derived and never stored,
-so that every number of candidates, threshold and ensemble is a cheap question to the same file.
+so that every number of candidates (but for contrast's), threshold and ensemble is a cheap question to the same file.
 """
 
 import json

@@ -13,7 +13,8 @@ from btr.corpus.files import PathLike, no_text, reading, refuse_utf16
 READ = 1 << 16  # bytes at a time
 MAX_BLOCK = 8_000  # characters; a longer paragraph is cut, at the end of a sentence if there is one
 ENDS = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=\S)|\n")
-FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+KEY = re.compile(r"[\w\"'-]+ *:|---|#")  # what front matter begins with
 INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 
 
@@ -49,11 +50,13 @@ def decode(file: BinaryIO, path: PathLike) -> Iterator[str]:
         *lines, rest = text.split("\n")
         yield from (f"{line}\n" for line in lines)
         number += len(lines)
-        if rest and (not raw or len(rest) > READ):
-            end = len(rest) if not raw else find_cut(rest)
+        while len(rest) > MAX_BLOCK:
+            end = find_cut(rest)
             yield rest[:end]
             rest = rest[end:]
         if not raw:
+            if rest:
+                yield rest
             return
 
 
@@ -79,14 +82,16 @@ def cut_paragraphs(lines: Iterable[str], markdown: bool) -> Iterator[tuple[str, 
     front = blank = False
     for number, line in enumerate(lines):
         mark = FENCE.match(line)
+        opens = mark and (markdown or "`" in mark[1])  # in plain text, a line of ~ is an underline
         closing = bool(fence) and line.strip().startswith(fence) and not line.strip().strip(fence[0])
+        front = front and (number > 1 or bool(KEY.match(line)))
         if markdown and line.strip() == "---" and (front or number == 0):
             front = not front
             code = True
         elif fence or front:
             fence = "" if closing else fence
             code = True
-        elif mark:
+        elif mark and opens:
             fence = mark[1]
             code = True
         else:

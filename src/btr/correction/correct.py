@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,11 @@ class Corrected:
 
 def correct(text: str, *, markdown: bool = False, **options: Any) -> Corrected:
     """Correct a text. Options: model, reranker, profile, threshold, candidates, top, device."""
-    corrector = load_corrector(options)
+    return correct_with(load_corrector(options), text, markdown=markdown)
+
+
+def correct_with(corrector: Any, text: str, *, markdown: bool = False) -> Corrected:
+    """Correct a text with models that are there."""
     records = [
         record
         for chunk in chunks(cut_blocks(io.StringIO(text, newline="\n"), markdown))
@@ -75,11 +80,14 @@ def correct_file(
         render(lines, output, form, colour, told)
     else:
         header = {"signature": corrector.signature, "text": name, "markdown": markdown}
-        records = os.fspath(output) + RECORDS
-        write_windows(items, work, records, header, 1, "Correcting", keep_header=False)
+        records = Path(os.fspath(output) + RECORDS)
+        is_complete = records.exists() and next(read_lines(records), "") == json.dumps(header)  # stopped after it
+        Share.current().wait()
+        if not is_complete:
+            write_windows(items, work, records, header, 1, "Correcting")
         if not Share.current().rank:
-            render(read_lines(records), output, form, colour, told)
-            os.unlink(records)
+            render(islice(read_lines(records), 1, None), output, form, colour, told)
+            records.unlink()
     return {**told, "signature": corrector.signature}
 
 

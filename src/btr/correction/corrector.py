@@ -1,10 +1,10 @@
 """A base model, a reranker and a rule put together: sentences in, corrections with all that led to them out."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 from unicodedata import normalize
 
 import torch
@@ -34,8 +34,6 @@ KNOWN_WORDS = 100_000  # that are remembered
 TOO_LONG, FOREIGN = "too_long", "not_english"  # why a sentence was left as it is
 BAD = "runaway", "unfinished"  # flags of candidates that are not taken
 
-T = TypeVar("T")
-R = TypeVar("R")
 Record = dict[str, Any]
 Examined = tuple[Segment, bool, tuple[Record, Reranked]]  # is it English; its candidates, and the choice
 
@@ -57,6 +55,7 @@ class Corrector:
     ) -> None:
         self.engine, self.search, self.reranker, self.one_by_one = engine, search, reranker, one_by_one
         self.rule = replace(rule or Rule(), drop_runaways=True)
+        self.threads = torch.get_num_threads()
         self.see = lru_cache(KNOWN_WORDS)(self._see)
 
     @classmethod
@@ -127,36 +126,44 @@ class Corrector:
     def choose(self, sources: Sequence[str]) -> Iterator[tuple[Record, Reranked]]:
         """Candidates of each source, as `btr generate` writes them, and the choice among them."""
         records = generate_many(self.engine, sources, self.search)
-        rows = [
-            Candidates(own["source"], tuple(own["candidates"]), tuple(own["log_probs"]) if "log_probs" in own else None)
-            for own in records
-        ]
+        texts = [usable(record) for record in records]
         means = {k: record.get("log_probs") or [None] for k, record in enumerate(records)}
         if self.reranker:
-            taking = [row.first(self.rule.top) for row in rows]
-            asked = [k for k, row in enumerate(taking) if len(set(row.candidates)) > 1]
-            for k, scored in zip(asked, self.score([taking[k] for k in asked])):
+            rows = {
+                k: Candidates(
+                    record["source"],
+                    tuple(texts[k][number] for number in taking),
+                    tuple(record["log_probs"][number] for number in taking) if "log_probs" in record else None,
+                )
+                for k, record in enumerate(records)
+                if len(taking := self.rule.takes_part(record["source"], texts[k])) > 1
+            }
+            for k, scored in zip(rows, self.score(list(rows.values()))):
                 by_text = dict(zip(scored.candidates, scored.means))  # vote may add a candidate of its own
-                means[k] = [by_text.get(text) for text in rows[k].candidates]
-        for k, (record, row) in enumerate(zip(records, rows)):
-            chosen = self.rule.decide(row.source, row.candidates, means[k])
+                means[k] = [by_text.get(text) for text in texts[k]]
+        for k, record in enumerate(records):
+            chosen = self.rule.decide(record["source"], texts[k], means[k])
             yield record, chosen if self.reranker else Reranked(0, 0, chosen.f, 0.0, Decision.EQUAL)
 
     def score(self, rows: Sequence[Candidates]) -> list[Scored]:
-        """The reranker's scores. In int8 they depend on what is in the batch, so that each source is one by itself."""
+        """The reranker's scores. In int8 they depend on what is in the batch, so that each source is one by itself.
+
+        Sources then go to several threads, each of which computes alone: small batches keep cores busier so.
+        """
         assert self.reranker
         if not self.one_by_one:
             return self.reranker.score_many(rows)
-        return [scored for (scored,) in side_by_side(self.reranker.score_many, [[row] for row in rows])]
+        with ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            try:
+                return [scored for (scored,) in pool.map(self.reranker.score_many, [[row] for row in rows])]
+            finally:
+                torch.set_num_threads(self.threads)  # what a thread sets is the default of all that begin later
 
 
-def side_by_side(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """A function of each item, on each core one at a time: small items keep cores busier so than all on one."""
-    threads = torch.get_num_threads()
-    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        found = list(pool.map(work, items))
-    torch.set_num_threads(threads)
-    return found
+def usable(record: Record) -> list[str]:
+    """The candidates of a source, with nothing in the place of those that are not to be taken; the first always is."""
+    bad = {number for flag in BAD for number in record.get("flags", {}).get(flag, ())}
+    return [text if number == 0 or number not in bad else "" for number, text in enumerate(record["candidates"])]
 
 
 def describe(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:

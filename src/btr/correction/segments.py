@@ -57,7 +57,7 @@ class Segment(NamedTuple):
 def cut_segments(text: str, see: See) -> Iterator[Segment]:
     """The sentences of a paragraph."""
     shown, fixed = hide(text)
-    for start, end in cut_lines(text, shown):
+    for start, end in cut_lines(text):
         marked = bool(MARKED.match(text, start))
         for sentence in cut_sentences(shown[start:end]):
             tokens = []
@@ -84,7 +84,7 @@ def hide(text: str) -> tuple[str, set[int]]:
     return shown, places
 
 
-def cut_lines(text: str, shown: str) -> Iterator[tuple[int, int]]:
+def cut_lines(text: str) -> Iterator[tuple[int, int]]:
     """Stretches of lines that belong together: a line that is not long, or before a mark, ends a sentence."""
     start = end = 0
     lines = text.splitlines(keepends=True)

@@ -1,7 +1,7 @@
 """Score only until the decision is certain.
 
-Log-probabilities are never positive, so a partial sum bounds a candidate's mean from above. A candidate whose bound
-lies below another's exact mean can't win, and once all unknown candidates together can't move the margin across the
+Log-probabilities are never positive, so a partial sum bounds a candidate's score from above. A candidate whose bound
+lies below another's exact score can't win, and once all unknown candidates together can't move the margin across the
 threshold, nothing more needs to be computed. The decision is the one that full scores give.
 """
 
@@ -51,7 +51,7 @@ class Source:
     """One source's candidates, and what is known of them so far."""
 
     def __init__(self, reranker: MaskedReranker, plan: Plan, number: int, row: Candidates, rule: Rule) -> None:
-        self.rule = rule
+        self.rule, self.summarise = rule, reranker.summarise
         self.taking = rule.takes_part(row.source, row.candidates)
         planned = reranker.plan(plan, number, Candidates(row.source, tuple(row.candidates[k] for k in self.taking)))
         self.too_long = any(own is None for own in planned.values())
@@ -80,7 +80,7 @@ class Source:
         """The rows of a candidate's tokens that the first candidate does not have in that place."""
         shared = self.aligned(k)
         rows = [row for number, (row, _) in enumerate(self.slots[k]) if number not in shared]
-        return rows or [self.slots[k][0][0]]
+        return rows or [row for row, _ in self.slots[k][:1]]
 
     def following(self, k: int, values: Values) -> list[int]:
         """A quarter of a candidate's rows, of those that are missing: where the first candidate was least sure."""
@@ -105,7 +105,7 @@ class Source:
         bounds, exact = [], []
         for slots in self.slots:
             known = [values[row][k] for row, k in slots if row in values]
-            bounds.append(math.fsum(known) / len(slots))
+            bounds.append(self.summarise([*known, *[0.0] * (len(slots) - len(known))]))
             exact.append(len(known) == len(slots))
         return bounds, exact
 

@@ -60,9 +60,10 @@ class Worker:
     def score(self, rows: Sequence[Candidates]) -> Iterator[Record]:
         """Candidates' scores by the reranker, or by the base model if there is none; and the decision."""
         rule = replace(self.corrector.rule, top=None)  # all that are given take part
+        scores = iter(self.corrector.score(rows) if self.corrector.reranker else ())
         for row in rows:
             if self.corrector.reranker:
-                (scored,) = self.corrector.score([row])
+                scored = next(scores)
                 candidates, means = scored.candidates, scored.means
                 chosen = rule.decide(row.source, candidates, means)
             else:

@@ -94,9 +94,12 @@ def use(recipe: Recipe, history: History) -> str:
         base = " --reranker l2r:BASE" if recipe.kind == "r2l" else ""
         best = history.best or {"validation": {}}
         threshold = f" --threshold {best['validation'].get('threshold') or 0:g}"
+        top = f" --top {recipe.validation.top}"
+        listwise = recipe.objective.listwise
+        kind, scored = ("contrast", top) if listwise else (recipe.kind, "")
         commands = (
-            f"btr score CANDIDATES.jsonl --reranker {recipe.kind}:FOLDER{base} -o SCORES.jsonl\n"
-            f"btr rerank SCORES.jsonl{threshold} --top {recipe.validation.top} -o CORRECTED.txt"
+            f"btr score CANDIDATES.jsonl --reranker {kind}:FOLDER{base}{scored} -o SCORES.jsonl\n"
+            f"btr rerank SCORES.jsonl{threshold}{top} -o CORRECTED.txt"
         )
     return f"{WHAT[recipe.kind]} With `btr-gec` installed, and FOLDER for this folder:\n\n```sh\n{commands}\n```"
 
