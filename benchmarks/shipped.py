@@ -1,66 +1,69 @@
 """How good the shipped models are: t5gec-small alone, and with btr-small's reranking. Makes the README's table.
 
-CoNLL-13 (M2), W&I dev (ERRANT, by level) and JFLEG dev (GLEU), with t5gec-small's own candidates; and CoNLL-13 with the
-paper's T5GEC candidates. Each set is reranked as `btr correct` does it, with the threshold of a profile: CoNLL-13's for
-W&I, too. On CoNLL-13 and JFLEG, where thresholds were tuned, the figure that counts is the cross-validated one: the
+CoNLL-13 (M2), W&I dev (ERRANT, by level) and JFLEG dev (GLEU), corrected as `btr correct` does it: with the threshold
+of the profile `minimal`, and of `fluency` for JFLEG; and btr-small's choice among the paper's T5GEC candidates of
+CoNLL-13. On CoNLL-13 and JFLEG, where thresholds were tuned, the figure that counts is the cross-validated one: the
 threshold for each tenth of the sentences is chosen on the other nine. Nothing was tuned on W&I dev. The speed is that
-of `btr correct` in sentences of CoNLL-13 a second of CPU time, as in `peers.py`.
+of the models in sentences of CoNLL-13 a second of CPU time, as in `peers.py`.
 
     BTR_DATA=../shared/data python benchmarks/shipped.py [--work runs/shipped] [--output results.json] [--speed 200]
 
-Candidates and scores are kept in the work folder; a second run asks only for what is missing.
+Scores are kept in the work folder; a second run asks only for what is missing.
 """
 
 import argparse
 import json
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from common import data_folder
 from peers import Set, load_sets, print_rows
 
-import btr
-from btr.corpus.files import write_lines, writing
-from btr.corpus.scores import Scored, read_scores
-from btr.correction.corrector import LENGTH_PENALTY, MAX_LENGTH, MODEL, NONE, RERANKER, Corrector
+from btr.corpus.candidates import Candidates, read_candidates
+from btr.corpus.files import read_lines, writing
+from btr.corpus.scores import Scored, read_scores, to_json
+from btr.correction.corrector import NONE, RERANKER, Corrector
 from btr.correction.profiles import read_profile
 from btr.rerankers.table import Setting, Table, cross_validate
+from btr.resume import write_windows
 
-TOP = read_profile(RERANKER, "minimal").top
 PROFILES = {"conll13": "minimal", "wi-dev": "minimal", "jfleg-dev": "fluency"}
 TUNED = "conll13", "jfleg-dev"
 WINDOW = 64
 
 
-def prepare(work: Path, name: str, sources: Sequence[str], given: Path | None = None) -> list[Scored]:
-    """Candidates of a set, unless they are given, and their scores."""
-    made = given or work / f"{name}.jsonl"
-    if not made.exists():
-        write_lines(work / f"{name}.txt", sources)
-        btr.generate(
-            work / f"{name}.txt",
-            MODEL,
-            made,
-            engine="ctranslate2",
-            dtype="int8",
-            max_length=MAX_LENGTH,
-            length_penalty=LENGTH_PENALTY,
-        )
-    scores = work / f"{name}.scores.jsonl"
-    if not scores.exists():
-        btr.score(made, [RERANKER], scores, top=TOP, int8=True)
-    return list(read_scores(scores)[1])
+def prepare(corrector: Corrector, path: Path, items: Sequence[str] | Sequence[Candidates]) -> list[Scored]:
+    """The scores of each source's candidates, which are given or written; kept until the models change."""
+    header = {"reranker": "contrast", "signature": corrector.signature, "sources": len(items)}
+
+    def work(window: Sequence[Any]) -> Iterable[str]:
+        given = isinstance(window[0], Candidates)
+        rows = corrector.score(window) if given else [in_short(corrector, *found) for found in corrector.choose(window)]
+        return (json.dumps(to_json(row), ensure_ascii=False) for row in rows)
+
+    if not path.exists() or next(read_lines(path)) != json.dumps(header):
+        write_windows(items, work, path, header, WINDOW, path.stem)
+    return list(read_scores(path)[1])
+
+
+def in_short(corrector: Corrector, record: dict[str, Any], chosen: Any) -> Scored:
+    """A source's candidates that may take part, and the logarithm of f in the place of scores."""
+    texts = tuple(record["candidates"][: corrector.rule.top])
+    return Scored(
+        record["source"], texts, tuple(math.log(f) if f else None for f in chosen.f[: len(texts)]), (1,) * len(texts)
+    )
 
 
 def measure(own: Set, rows: list[Scored], threshold: float, tuned: bool) -> list[dict[str, Any]]:
     """The scores of the base model's choice, of the profile's, and if that was tuned here, of the cross-validated."""
     table = Table(own.gold.metric, [rows])
-    (chosen,) = table.choose([Setting(TOP, threshold)])
+    (chosen,) = table.choose([Setting(None, threshold)])
     crossed, thresholds = chosen, [threshold]
     if tuned:
-        _, settings, crossed = cross_validate(table, [TOP])
+        _, settings, crossed = cross_validate(table)
         thresholds = sorted({setting.threshold for setting in settings})
     return [
         own.score([row.candidates[0] for row in rows]),
@@ -87,6 +90,7 @@ def main() -> None:
     options = parser.parse_args()
     work, data = options.work, data_folder()
     work.mkdir(parents=True, exist_ok=True)
+    corrector = Corrector.load(threshold=0.0)  # scores do not depend on it
     sets = load_sets(data, None)
     few = sets[0].sources[: options.speed]
     rows: list[dict[str, Any]] = [
@@ -95,13 +99,13 @@ def main() -> None:
         {"name": "+ btr-small, cross-validated", "scores": {}},
     ]
     for own in sets:
+        scored = prepare(corrector, work / f"{own.name}.scores.jsonl", own.sources)
         threshold = read_profile(RERANKER, PROFILES[own.name]).threshold
-        found = measure(own, prepare(work, own.name, own.sources), threshold, own.name in TUNED)
-        for row, score in zip(rows, found, strict=True):
+        for row, score in zip(rows, measure(own, scored, threshold, own.name in TUNED), strict=True):
             row["scores"][own.name] = score
     print_rows(rows)
-    given = data / "conll13" / "t5gec-candidates.jsonl"
-    base, _, crossed = measure(sets[0], prepare(work, "paper", sets[0].sources, given), 1.0, True)
+    given = [row.first(corrector.rule.top) for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
+    base, _, crossed = measure(sets[0], prepare(corrector, work / "paper.scores.jsonl", given), 1.0, True)
     print(f"The paper's T5GEC candidates of CoNLL-13: {base['scores']['f0.5']:.2f}", end="")
     print(f" → {crossed['scores']['f0.5']:.2f}, cross-validated (thresholds {crossed['thresholds']})")
     if options.output:
