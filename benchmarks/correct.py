@@ -16,8 +16,9 @@ from common import Report
 
 from btr.candidates.generate import generate_many
 from btr.corpus.candidates import Candidates
+from btr.correction import MODEL, RERANKER
 from btr.correction.blocks import Block, cut_blocks
-from btr.correction.corrector import MODEL, RERANKER, Corrector
+from btr.correction.corrector import Corrector
 from btr.models.load import load, start_token
 from btr.rerankers.btr import mask_token
 

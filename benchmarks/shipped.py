@@ -25,7 +25,8 @@ from peers import Set, load_sets, print_rows
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import read_lines, writing
 from btr.corpus.scores import Scored, read_scores, to_json
-from btr.correction.corrector import NONE, RERANKER, Corrector
+from btr.correction import NONE, RERANKER
+from btr.correction.corrector import Corrector
 from btr.correction.profiles import read_profile
 from btr.rerankers.table import Setting, Table, cross_validate
 from btr.resume import write_windows

@@ -1,12 +1,14 @@
 """How fast the BTR's objective is: sources by rows against each pair on its own, on a random T5 of small shape.
 
-The plain way encodes the source again for gold and each of its 5 negatives, and computes logits of every token. Both
-ways see the same masks, compute the same loss, and go forward and backward.
+The plain way encodes the source again for gold and each of its negatives, and computes logits of every token. Both ways
+see the same masks, compute the same loss, and go forward and backward. `--base 1 --layers 12 --negatives 20` is the
+paper's BTR.
 
-    python benchmarks/train.py [--json] [--sources 16] [--layers 8]
+    python benchmarks/train.py [--json] [--sources 16] [--layers 8] [--negatives 5] [--base 0]
 """
 
 import random
+import resource
 import time
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +24,7 @@ from btr.training.objectives import likelihood, unlikelihood
 from btr.training.recipe import Recipe
 from btr.training.tasks import Batch, BTRTask
 
-LENGTH, NEGATIVES, VOCABULARY, ROUNDS = 25, 5, 32128, 3
+LENGTH, VOCABULARY, ROUNDS = 25, 32128, 3
 
 
 class Numbers:
@@ -40,17 +42,17 @@ class Numbers:
         return {f"<extra_id_{k}>": 32099 - k for k in range(100)}
 
 
-def make_task(layers: int) -> BTRTask:
+def make_task(layers: int, negatives: int, base: bool) -> BTRTask:
     torch.manual_seed(0)
     model: Any = make_bidirectional(
-        T5ForConditionalGeneration(T5Config(**t5_shape(layers, small=True), dropout_rate=0.0))
+        T5ForConditionalGeneration(T5Config(**t5_shape(layers, small=not base), dropout_rate=0.0))
     )
     content = {
         "kind": "btr",
         "model": "random",
         "epochs": 1,
         "data": {"pairs": ["none.tsv"], "candidates": ["none.jsonl"]},
-        "objective": {"negatives": NEGATIVES},
+        "objective": {"negatives": negatives},
     }
     return BTRTask(Recipe.model_validate(content), model.train(), Numbers())
 
@@ -62,7 +64,7 @@ def make_batch(task: BTRTask, count: int) -> tuple[list[Any], Batch]:
     for _ in range(count):
         words = [str(generator.randrange(100, 30000)) for _ in range(generator.randrange(LENGTH - 8, LENGTH + 8))]
         texts = []
-        for changes in range(1 + NEGATIVES):
+        for changes in range(1 + task.recipe.objective.negatives):
             own = list(words)
             for _ in range(changes):
                 own[generator.randrange(len(own))] = str(generator.randrange(100, 30000))
@@ -99,13 +101,23 @@ def timed(work: Callable[[], torch.Tensor]) -> tuple[float, float]:
     return best, float(loss.detach())
 
 
+def peak() -> float:
+    """The most memory that this process has had, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
 def main() -> None:
-    report = Report("train", sources=16, layers=8)
-    task = make_task(report.options["layers"])
-    examples, batch = make_batch(task, report.options["sources"])
+    report = Report("train", sources=16, layers=8, negatives=5, base=0)
+    options = report.options
+    task = make_task(options["layers"], options["negatives"], bool(options["base"]))
+    examples, batch = make_batch(task, options["sources"])
     tokens = sum(map(task.size, examples))
-    slow, plain = timed(lambda: plain_way(task, examples, batch))
+    before = peak()
     fast, ours = timed(lambda: task.losses(batch)["likelihood"])
+    report.say(
+        f"memory: {before:.1f} GB with the model, {peak():.1f} GB with gradients and a batch of {tokens:,} tokens"
+    )
+    slow, plain = timed(lambda: plain_way(task, examples, batch))
     report.say(f"each pair on its own, logits everywhere: {tokens / slow:,.0f} tokens/s")
     report.say(
         f"sources by rows, logits where masked:    {tokens / fast:,.0f} tokens/s; loss {ours:.4f}, plain {plain:.4f}"

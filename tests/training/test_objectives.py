@@ -113,17 +113,6 @@ def make(tmp_path, kind, task, **objective):
     return task(recipe(kind, **objective), model.eval(), tokenizer)
 
 
-def test_edits_may_count_for_more(tmp_path):
-    task = make(tmp_path, "seq2seq", T5Task, edits=3.0)
-    example = task.encode("a b c d", ["a e c d"])
-    batch = task.draw([example], generators(1))
-    assert batch.extra["weights"].tolist() == [1, 3, 1, 1, 1]
-    assert batch.counts == {"likelihood": 7}
-    log_probs = task.log_probs(batch).tolist()
-    expected = -sum(log_probs) - 2 * log_probs[1]
-    assert float(task.losses(batch)["likelihood"].detach()) == pytest.approx(expected, abs=1e-4)
-
-
 def test_a_seq2seq_learns_every_token(tmp_path):
     task = make(tmp_path, "seq2seq", T5Task)
     example = task.encode("the cat sit .", ["the cat sits ."])

@@ -9,16 +9,23 @@ import typer
 from btr.cli.options import (
     AtLeast,
     Average,
+    Base,
     Device,
     DropRunaways,
     Gold,
     Json,
     Metric,
+    Profile,
     Reference,
+    Reranker,
     Source,
+    Threshold,
+    Top,
+    Written,
     app,
     show,
 )
+from btr.correction import MODEL, RERANKER
 from btr.errors import InputError
 from btr.resume import Share
 
@@ -198,12 +205,12 @@ def correct(
         bool, typer.Option("--json", help="A JSON object for each sentence: edits, candidates, f, decision.")
     ] = False,
     as_m2: Annotated[bool, typer.Option("--m2", help="Sentences and typed edits in M2.")] = False,
-    profile: Annotated[str, typer.Option(help="minimal (only what is wrong) or fluency.")] = "minimal",
-    threshold: Annotated[float | None, typer.Option(help="How much f must rise; the profile's by default.")] = None,
-    candidates: Annotated[int | None, typer.Option(min=1, help="Candidates written; the profile's by default.")] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="Of them, those that take part; also the profile's.")] = None,
-    model: Annotated[str, typer.Option(help="The base model: a folder, a shipped model or a hub id.")] = "t5gec-small",
-    reranker: Annotated[str, typer.Option(help="none, btr:MODEL, or as in btr score.")] = "contrast:btr-small",
+    profile: Profile = "minimal",
+    threshold: Threshold = None,
+    candidates: Written = None,
+    top: Top = None,
+    model: Base = MODEL,
+    reranker: Reranker = RERANKER,
     markdown: Annotated[
         bool | None, typer.Option("--markdown/--plain", help="What the text is; by default, .md is Markdown.")
     ] = None,

@@ -35,6 +35,12 @@ DropRunaways = Annotated[
     ),
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 …; a GPU if there is one.")]
+Profile = Annotated[str, typer.Option(help="minimal (only what is wrong) or fluency.")]
+Threshold = Annotated[float | None, typer.Option(help="How much f must rise; the profile's by default.")]
+Written = Annotated[int | None, typer.Option(min=1, help="Candidates written; the profile's by default.")]
+Top = Annotated[int | None, typer.Option(min=1, help="Of them, those that take part; also the profile's.")]
+Base = Annotated[str, typer.Option(help="The base model: a folder, a shipped model or a hub id.")]
+Reranker = Annotated[str, typer.Option(help="none, btr:MODEL, or as in btr score.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from btr.cli.options import Device, app
+from btr.cli.options import Base, Device, Profile, Reranker, Threshold, Top, Written, app
+from btr.correction import MODEL, RERANKER
 from btr.serving.settings import HOST, PORT, Settings
 
 
@@ -23,12 +24,12 @@ def serve(
         int, typer.Option(min=1, help="At a time; more are told to come back.")
     ] = Settings.requests,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = Settings.seconds,
-    profile: Annotated[str, typer.Option(help="minimal (only what is wrong) or fluency.")] = "minimal",
-    threshold: Annotated[float | None, typer.Option(help="How much f must rise; the profile's by default.")] = None,
-    candidates: Annotated[int | None, typer.Option(min=1, help="Candidates written; the profile's by default.")] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="Of them, those that take part; also the profile's.")] = None,
-    model: Annotated[str | None, typer.Option(help="The base model; by default, that of btr correct.")] = None,
-    reranker: Annotated[str | None, typer.Option(help="none, or as in btr score; by default, as in correct.")] = None,
+    profile: Profile = "minimal",
+    threshold: Threshold = None,
+    candidates: Written = None,
+    top: Top = None,
+    model: Base = MODEL,
+    reranker: Reranker = RERANKER,
     device: Device = None,
 ) -> None:
     """Serve the page, the HTTP API, and what LanguageTool's clients ask for.
@@ -42,7 +43,6 @@ def serve(
     """
     import btr
 
-    named = {name: value for name, value in (("model", model), ("reranker", reranker)) if value is not None}
     btr.serve(
         host=host,
         port=port,
@@ -56,6 +56,7 @@ def serve(
         threshold=threshold,
         candidates=candidates,
         top=top,
+        model=model,
+        reranker=reranker,
         device=device,
-        **named,
     )

@@ -14,6 +14,7 @@ from btr.candidates.generate import generate_many, load_engine
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import Edit
 from btr.corpus.scores import Scored
+from btr.correction import MODEL, NONE, RERANKER
 from btr.correction.blocks import Block
 from btr.correction.changes import allowed, place
 from btr.correction.language import is_english
@@ -26,8 +27,6 @@ from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.free import Base
 from btr.rerankers.score import WITH_MODEL, load_reranker
 
-NONE = "none"
-MODEL, RERANKER = "t5gec-small", "contrast:btr-small"  # what is shipped
 MAX_LENGTH = 128  # tokens of a sentence, as in training
 LENGTH_PENALTY = 0.0  # by their log-probability itself: 40.81 on CoNLL-13, where a mean over tokens gives 40.30
 KNOWN_WORDS = 100_000  # that are remembered

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from btr.correction import MODEL, NONE, RERANKER
 from btr.correction.correct import load_corrector
 from btr.errors import InputError
 from btr.serving.settings import HOST, PORT, Settings
@@ -37,8 +38,6 @@ def serve(
         raise InputError(f"serving needs the extra 'serve': pip install 'btr-gec[serve]' ({error}).") from None
     settings = Settings(max_characters, max_requests, timeout, token or None, tuple(allow_origin), is_loopback(host))
     with bind(host, port) as listener:
-        from btr.correction.corrector import MODEL, NONE, RERANKER
-
         reranker = options.get("reranker", RERANKER)
         names = options.get("model", MODEL), None if reranker == NONE else reranker
         app = make_app(load_corrector(options), settings, names)

@@ -48,7 +48,6 @@ class Data(Part):
 class Objective(Part):
     """What is maximised (section 4.2). The defaults are the paper's; `focus` and what follows are variants of ours."""
 
-    edits: float = Field(1.0, gt=0)  # seq2seq: weight of the target's tokens that the source does not have
     mask: float = Field(0.15, gt=0, lt=1)  # share of a row's tokens that are masked
     negatives: int = Field(0, ge=0)  # a_train
     spans: Literal["independent", "mean-3"] = "independent"  # pre-training: the experiments' way, or T5's
@@ -143,8 +142,6 @@ class Recipe(Part):
             raise ValueError("listwise masks each differing token, so that focus has nothing to choose")
         if self.kind != "btr" and (objective.listwise or objective.focus or objective.unlikelihood != "all"):
             raise ValueError("listwise, focus and unlikelihood: differing are for btr")
-        if objective.edits != 1 and (self.kind != "seq2seq" or self.task != "correct"):
-            raise ValueError("objective.edits is for seq2seq models that learn to correct")
         if self.kind in ("roberta", "bert") and (self.freeze_embeddings or self.vocabulary == "used"):
             raise ValueError("freeze_embeddings and vocabulary: used are for T5 models")
         if self.freeze_embeddings and self.optimizer.weight_decay:

@@ -117,17 +117,7 @@ class T5Task(Task):
         asked = [[range(len(target))] for target in targets]
         grid = make_grid([source for source, _ in read], rows, asked, self.padding, self.device)
         wanted = torch.tensor([token for target in targets for token in target], device=self.device)
-        weights = [self.weights(source, target) for (source, _), target in zip(read, targets)]
-        flat = torch.tensor([weight for own in weights for weight in own], device=self.device)
-        counts = {"likelihood": float(flat.sum())}
-        return Batch(grid, wanted, torch.zeros_like(wanted, dtype=torch.bool), counts, {"weights": flat})
-
-    def weights(self, source: Tokens, target: Tokens) -> list[float]:
-        """How much each token of the target counts: those that the source does not have may count for more."""
-        if self.recipe.objective.edits == 1:
-            return [1.0] * len(target)
-        new, _ = differing(target, source)
-        return [self.recipe.objective.edits if place in new else 1.0 for place in range(len(target))]
+        return Batch(grid, wanted, torch.zeros_like(wanted, dtype=torch.bool), {"likelihood": float(len(wanted))})
 
     def order(self, target: Tokens) -> Tokens:
         """The target's tokens in the order in which they are written."""
@@ -139,7 +129,7 @@ class T5Task(Task):
         return token_log_probs(states(self.model, grid), self.model.get_output_embeddings(), batch.wanted, self.pieces)
 
     def losses(self, batch: Batch) -> dict[str, Tensor]:
-        return {"likelihood": (batch.extra["weights"] * objectives.likelihood(self.log_probs(batch))).sum()}
+        return {"likelihood": objectives.likelihood(self.log_probs(batch)).sum()}
 
 
 class BTRTask(T5Task):
