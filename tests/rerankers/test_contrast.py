@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from btr.corpus.candidates import Candidates
 from btr.models.load import load
-from btr.rerankers.contrast import Contrast, differing, differing_places
+from btr.rerankers.contrast import NEAR, Contrast, differing, differing_places, telling_places
 from btr.rerankers.score import load_reranker
 
 END = 1
@@ -37,6 +37,13 @@ def test_places_are_those_in_which_any_other_differs():
     assert differing_places([[5, 6, END]]) == [[]]
 
 
+def test_tokens_near_a_difference_tell_too():
+    one, other = [*range(10, 20), END], [*range(10, 15), 99, *range(16, 20), END]
+    assert NEAR == 3
+    assert telling_places([one, other]) == [[2, 3, 4, 5, 6, 7, 8]] * 2
+    assert telling_places([[5, END], [6, END]]) == [[0, 1], [0, 1]]
+
+
 @given(st.lists(st.lists(st.integers(3, 6), min_size=1, max_size=6), min_size=2, max_size=4))
 def test_the_rest_is_common_to_all(candidates):
     """What is not asked about stands in all candidates, in the same order."""
@@ -59,9 +66,9 @@ def test_scores_are_those_of_the_librarys_forward_pass(tmp_path, style, budget):
     for row, scored in zip(ROWS, reranker.score_many(ROWS), strict=True):
         tokens = [loaded.tokenizer(text)["input_ids"] for text in row.candidates]
         source = torch.tensor([loaded.tokenizer(row.source)["input_ids"]])
-        for own, places, value in zip(tokens, differing_places(tokens), scored.means, strict=True):
+        for own, places, value in zip(tokens, telling_places([[0, *ids] for ids in tokens]), scored.means, strict=True):
             expected = 0.0
-            for place in places:
+            for place in (place - 1 for place in places if place):  # the start is no token to ask about
                 row = torch.tensor([[0, *own[:place], reranker.mask, *own[place + 1 :]]])
                 with torch.no_grad():
                     logits = loaded.model(input_ids=source, decoder_input_ids=row, use_cache=False).logits[0]
@@ -80,16 +87,16 @@ def test_of_an_encoder_it_is_the_sum_of_its_own_scores_where_candidates_differ(t
     folder = tiny.save_encoder(tmp_path, "bert")
     contrast, whole = load_reranker(f"contrast:{folder}"), load_reranker(f"roberta:{folder}")
     assert contrast.signature == whole.signature.replace("roberta", "contrast", 1)
-    one, other = "he goes on", "he went on"
-    every = [whole.token_log_probs("he go on", text) for text in (one, other)]
-    ids = [contrast.encode_candidate("he go on", text) for text in (one, other)]
-    places = differing_places([own.ids for own in ids])
+    one, other = "he goes a b c d e a b", "he went a b c d e a b"
+    every = [whole.token_log_probs("he go", text) for text in (one, other)]
+    ids = [contrast.encode_candidate("he go", text) for text in (one, other)]
+    places = telling_places([own.ids for own in ids])
     expected = [
-        sum(value for value, (place, _) in zip(values, own.places, strict=True) if place in differing)
-        for values, own, differing in zip(every, ids, places, strict=True)
+        sum(value for value, (place, _) in zip(values, own.places, strict=True) if place in telling)
+        for values, own, telling in zip(every, ids, places, strict=True)
     ]
-    assert 0 < len(places[0]) < len(every[0])
-    assert contrast.score("he go on", [one, other]).means == pytest.approx(expected, abs=1e-5)
+    assert sum(place in places[0] for place, _ in ids[0].places) == 1 + 1 + NEAR  # of nine
+    assert contrast.score("he go", [one, other]).means == pytest.approx(expected, abs=1e-5)
 
 
 def test_what_is_too_long_is_not_scored(tmp_path):

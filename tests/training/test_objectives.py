@@ -176,7 +176,8 @@ def test_unlikelihood_only_where_a_negative_differs(tmp_path):
     assert int(batch.extra["ignored"].sum()) > 0
 
 
-def test_listwise_masks_each_token_that_differs(tmp_path):
+def test_listwise_masks_each_token_that_differs(tmp_path, monkeypatch):
+    monkeypatch.setattr("btr.rerankers.contrast.NEAR", 0)
     task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True)
     example = task.encode("a b c d", ["a b c d", "a b e d", "a b d"])
     batch = task.draw([example, example], generators(2))
@@ -199,8 +200,9 @@ def test_listwise_masks_each_token_that_differs(tmp_path):
     assert float(task.losses(batch)["listwise"]) == pytest.approx(2 * expected, abs=1e-4)
 
 
-def test_candidates_share_f_by_their_use_and_the_base_model_has_a_say(tmp_path):
+def test_candidates_share_f_by_their_use_and_the_base_model_has_a_say(tmp_path, monkeypatch):
     """Gold is no candidate, and has no part in f."""
+    monkeypatch.setattr("btr.rerankers.contrast.NEAR", 0)
     task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True, softness=0.5, base=2.0)
     log_probs = {"a b c d": -0.5, "a b the d": -1.25, "a b d": -1.5}
     example = task.encode("a b c d", ["a b e d", *log_probs], log_probs)

@@ -1,8 +1,9 @@
 """A masked model asked only where candidates differ: the paper's PLL of the tokens that not all of them have.
 
-Most tokens are common to all candidates of a source, and hardly tell them apart. Here only the others are masked, one
-at a time, and the score is the sum of their log-probabilities: an estimate of how much more probable than another a
-whole candidate is. It takes a small part of the time.
+Most tokens are common to all candidates of a source, and hardly tell them apart. Here only the others are masked, and
+those beside them (a verb tells whether the noun before it is right), one at a time; the score is the sum of their
+log-probabilities: an estimate of how much more probable than another a whole candidate is. It takes a small part of the
+time.
 """
 
 import math
@@ -14,11 +15,13 @@ from btr.rerankers.btr import BTR
 from btr.rerankers.encoders import RoBERTa
 from btr.rerankers.pll import Encoded, MaskedReranker, Plan
 
+NEAR = 3  # tokens on each side of a difference that are asked about, too
+
 Tokens = Sequence[int]
 
 
 class Contrasting(MaskedReranker):
-    """The sum of the log-probabilities of the tokens in which a candidate differs from any other."""
+    """The sum of the log-probabilities of the tokens in which a candidate differs from any other, and near them."""
 
     kind = "contrast"
 
@@ -26,7 +29,7 @@ class Contrasting(MaskedReranker):
         encoded = self.encode(plan, number, row)
         known = {text: own for text, own in encoded.items() if own}
         slots: dict[str, list[tuple[int, int]] | None] = dict.fromkeys(encoded)
-        for (text, own), places in zip(known.items(), differing_places([own.ids for own in known.values()])):
+        for (text, own), places in zip(known.items(), telling_places([own.ids for own in known.values()])):
             slots[text] = plan.add(number, Encoded(own.ids, tuple(pair for pair in own.places if pair[0] in places)))
         return slots
 
@@ -41,6 +44,14 @@ class Contrast(Contrasting, BTR):
 
 class ContrastEncoder(Contrasting, RoBERTa):
     """Of an encoder."""
+
+
+def telling_places(candidates: Sequence[Tokens]) -> list[list[int]]:
+    """For each candidate, the tokens in which it differs from any of the others, and those near them."""
+    return [
+        sorted({k for place in own for k in range(place - NEAR, place + NEAR + 1) if 0 <= k < len(candidate)})
+        for candidate, own in zip(candidates, differing_places(candidates))
+    ]
 
 
 def differing_places(candidates: Sequence[Tokens]) -> list[list[int]]:

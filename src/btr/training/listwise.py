@@ -1,8 +1,8 @@
 """The listwise objective: a BTR learns to score candidates as `contrast` does, so that f is shared as it should be.
 
-Each token in which candidates differ is masked by itself; the sums are what `rerankers/contrast.py` gives, and the loss
-is the cross-entropy of f over the candidates. Either gold should have all of f, or the base model's own candidates
-share it by their use.
+Each token in which candidates differ, or near which, is masked by itself; the sums are what `rerankers/contrast.py`
+gives, and the loss is the cross-entropy of f over the candidates. Either gold should have all of f, or the base model's
+own candidates share it by their use.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from torch import Tensor
 
 from btr.models.grid import make_grid
 from btr.rerankers.base import softmax
-from btr.rerankers.contrast import differing_places
+from btr.rerankers.contrast import telling_places
 from btr.training import objectives
 from btr.training.masking import Tokens
 from btr.training.tasks import Batch, BTRTask, Example
 
-MOST = 48  # rows of an example; where candidates differ in more tokens, it is left out
+MOST = 64  # rows of an example; where candidates differ in more tokens, it is left out
 
 
 class ListwiseTask(BTRTask):
@@ -38,7 +38,7 @@ class ListwiseTask(BTRTask):
         rows = [list(row) for row in chosen]
         if len(ids) > data.max_source or max(map(len, [gold, *rows])) > data.max_target:
             return None
-        places, shares = differing_places(rows), self.share(ids, gold, rows)
+        places, shares = telling_places(rows), self.share(ids, gold, rows)
         if len(set(shares)) == 1 or sum(map(len, places)) > MOST:
             return None
         priors = [objective.base * (log_probs or {}).get(text, 0.0) for text in chosen.values()]
