@@ -15,14 +15,16 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from common import data_folder
 from peers import Set, load_sets, print_rows
 
-from btr.corpus.candidates import Candidates, read_candidates
+from btr.candidates.generate import generate_many
+from btr.corpus.candidates import read_candidates
 from btr.corpus.files import read_lines, writing
 from btr.corpus.scores import Scored, read_scores, to_json
 from btr.correction import NONE, RERANKER
@@ -36,18 +38,35 @@ TUNED = "conll13", "jfleg-dev"
 WINDOW = 64
 
 
-def prepare(corrector: Corrector, path: Path, items: Sequence[str] | Sequence[Candidates]) -> list[Scored]:
-    """The scores of each source's candidates, which are given or written; kept until the models change."""
-    header = {"reranker": "contrast", "signature": corrector.signature, "sources": len(items)}
-
-    def work(window: Sequence[Any]) -> Iterable[str]:
-        given = isinstance(window[0], Candidates)
-        rows = corrector.score(window) if given else [in_short(corrector, *found) for found in corrector.choose(window)]
-        return (json.dumps(to_json(row), ensure_ascii=False) for row in rows)
-
-    if not path.exists() or next(read_lines(path)) != json.dumps(header):
-        write_windows(items, work, path, header, WINDOW, path.stem)
+def prepare(corrector: Corrector, path: Path, sources: Sequence[str]) -> list[Scored]:
+    """The scores of each source's candidates; both are kept until a model changes."""
+    written = path.with_suffix(".candidates.jsonl")
+    header = {"signature": f"{corrector.engine.signature}|{corrector.search.signature()}", "sources": len(sources)}
+    make(written, header, sources, lambda window: generate_many(corrector.engine, window, corrector.search))
+    records = [json.loads(line) for line in islice(read_lines(written), 1, None)]
+    header = {"reranker": "contrast", "signature": corrector.signature, "sources": len(sources)}
+    make(
+        path,
+        header,
+        records,
+        lambda window: (to_json(in_short(corrector, *found)) for found in corrector.decide(window)),
+    )
     return list(read_scores(path)[1])
+
+
+def make(
+    path: Path, header: dict[str, Any], items: Sequence[Any], work: Callable[[Sequence[Any]], Iterable[dict[str, Any]]]
+) -> None:
+    """Write a JSON object for each item, unless that was done."""
+    if not path.exists() or next(read_lines(path)) != json.dumps(header):
+        write_windows(
+            items,
+            lambda window: (json.dumps(row, ensure_ascii=False) for row in work(window)),
+            path,
+            header,
+            WINDOW,
+            path.stem,
+        )
 
 
 def in_short(corrector: Corrector, record: dict[str, Any], chosen: Any) -> Scored:
@@ -100,13 +119,16 @@ def main() -> None:
         {"name": "+ btr-small, cross-validated", "scores": {}},
     ]
     for own in sets:
-        scored = prepare(corrector, work / f"{own.name}.scores.jsonl", own.sources)
+        scored = prepare(corrector, work / f"{own.name}.jsonl", own.sources)
         threshold = read_profile(RERANKER, PROFILES[own.name]).threshold
         for row, score in zip(rows, measure(own, scored, threshold, own.name in TUNED), strict=True):
             row["scores"][own.name] = score
     print_rows(rows)
     given = [row.first(corrector.rule.top) for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
-    base, _, crossed = measure(sets[0], prepare(corrector, work / "paper.scores.jsonl", given), 1.0, True)
+    path = work / "paper.jsonl"
+    header = {"reranker": "contrast", "signature": corrector.signature, "sources": len(given)}
+    make(path, header, given, lambda window: map(to_json, corrector.score(window)))
+    base, _, crossed = measure(sets[0], list(read_scores(path)[1]), 1.0, True)
     print(f"The paper's T5GEC candidates of CoNLL-13: {base['scores']['f0.5']:.2f}", end="")
     print(f" → {crossed['scores']['f0.5']:.2f}, cross-validated (thresholds {crossed['thresholds']})")
     if options.output:

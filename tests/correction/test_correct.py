@@ -165,10 +165,14 @@ def test_candidates_that_are_not_to_be_taken_have_no_part_in_f():
     assert (chosen.choice, chosen.f, chosen.decision) == (0, (1.0, 0.0), "equal")
 
 
-def test_only_the_first_take_part():
-    corrector = Corrector(Scripted(), Search(size=2), Opposed(), Rule(0.5, top=1))
+@pytest.mark.parametrize(
+    ("top", "gap", "choice"),
+    [(None, None, 1), (2, 1.5, 1), (1, None, 0), (None, 0.5, 0)],  # the second's log-probability is lower by 1
+)
+def test_who_takes_part(top, gap, choice):
+    corrector = Corrector(Scripted(), Search(size=2), Opposed(), Rule(0.5, top=top), gap=gap)
     ((_, chosen),) = corrector.choose(["I has it ."])
-    assert chosen.choice == 0
+    assert chosen.choice == choice
 
 
 def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
@@ -188,7 +192,7 @@ def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
 
 
 def test_profiles(tmp_path):
-    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "top": 2, "threshold": 0.3, "base": 2}}')
+    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 2}}')
     assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 2, 0.3, 2.0)
     with pytest.raises(InputError, match="profile must be one of minimal, fluency, not 'nice'"):
         read_profile(str(tmp_path), "nice")

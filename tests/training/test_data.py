@@ -64,13 +64,10 @@ def test_negatives_are_the_candidates_that_are_not_gold(tmp_path):
     row = {"source": "a b", "candidates": ["a d", "a c", "a d", "", "a e"]}
     (tmp_path / "c.jsonl").write_text(json.dumps(row) + "\n")
     data = Data(pairs=[str(tmp_path / "p.tsv")], candidates=[str(tmp_path / "c.jsonl")])
-    assert list(read_groups(data, Objective(negatives=5))) == [Group("a b", ["a c", "a d", "a e"])]
+    assert list(read_groups(data, Objective(negatives=5))) == [
+        Group("a b", ["a c", "a d", "a e"], ["a d", "a c", "a e"])
+    ]
     assert list(read_groups(data, Objective())) == [Group("a b", ["a c"])]
-    with pytest.raises(InputError, match=r"c\.jsonl, line 1: has no log_probs, which objective\.base needs"):
-        list(read_groups(data, Objective(negatives=5, softness=1, base=1)))
-    (tmp_path / "c.jsonl").write_text(json.dumps({**row, "log_probs": [-1.0, -2.0, -1.0, -9.0, -3.0]}) + "\n")
-    (scored,) = read_groups(data, Objective(negatives=5, softness=1))
-    assert scored.log_probs == {"a d": -1.0, "a c": -2.0, "a e": -3.0}
 
 
 def test_a_negative_that_reads_as_gold_is_none(tmp_path):

@@ -81,7 +81,7 @@ def test_a_btr_learns_and_negatives_make_it_sure(place):
     ("name", "objective"),
     [
         ("listwise", {"listwise": True}),
-        ("added", {"listwise": True, "softness": 0.1, "base": 0.25}),
+        ("shared", {"listwise": True, "softness": 0.1}),
         ("focus", {"focus": 0.8, "unlikelihood": "differing"}),
     ],
 )

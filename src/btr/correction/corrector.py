@@ -23,8 +23,6 @@ from btr.correction.segments import Segment, cut_segments
 from btr.metrics.errant import extract_edits
 from btr.models.load import choose_device, is_t5
 from btr.rerankers.base import Decision, Reranked, Reranker, Rule
-from btr.rerankers.ensemble import Ensemble
-from btr.rerankers.free import Base
 from btr.rerankers.score import WITH_MODEL, load_reranker
 
 MAX_LENGTH = 128  # tokens of a sentence, as in training
@@ -50,9 +48,11 @@ class Corrector:
         reranker: Reranker | None = None,
         rule: Rule | None = None,
         *,
+        gap: float | None = None,
         one_by_one: bool = False,
     ) -> None:
-        self.engine, self.search, self.reranker, self.one_by_one = engine, search, reranker, one_by_one
+        self.engine, self.search, self.reranker = engine, search, reranker
+        self.gap, self.one_by_one = gap, one_by_one
         self.rule = replace(rule or Rule(), drop_runaways=True)
         self.threads = torch.get_num_threads()
         self.see = lru_cache(KNOWN_WORDS)(self._see)
@@ -89,13 +89,13 @@ class Corrector:
         if not is_ranked:
             return cls(loaded, search, None, rule)
         own = load_reranker(reranker, device=device, int8=int8)
-        mixed = Ensemble([own, Base()], weights=(1.0, settings.base)) if settings.base else own
-        return cls(loaded, search, mixed, rule, one_by_one=int8)
+        return cls(loaded, search, own, rule, gap=settings.gap, one_by_one=int8)
 
     @property
     def signature(self) -> str:
         """What the corrections depend on."""
-        rule = f"|top:{self.rule.top or 'all'}|threshold:{self.rule.threshold:g}"
+        gap = "" if self.gap is None else f"|gap:{self.gap:g}"
+        rule = f"|top:{self.rule.top or 'all'}{gap}|threshold:{self.rule.threshold:g}"
         own = f"|{self.reranker.signature}{rule}" if self.reranker else ""
         return f"{self.engine.signature}|{self.search.signature()}{own}"
 
@@ -124,8 +124,11 @@ class Corrector:
 
     def choose(self, sources: Sequence[str]) -> Iterator[tuple[Record, Reranked]]:
         """Candidates of each source, as `btr generate` writes them, and the choice among them."""
-        records = generate_many(self.engine, sources, self.search)
-        texts = [usable(record) for record in records]
+        yield from self.decide(generate_many(self.engine, sources, self.search))
+
+    def decide(self, records: Sequence[Record]) -> Iterator[tuple[Record, Reranked]]:
+        """The choice among candidates that are there."""
+        texts = [usable(record, self.gap if self.reranker else None) for record in records]
         means = {k: record.get("log_probs") or [None] for k, record in enumerate(records)}
         if self.reranker:
             rows = {
@@ -159,9 +162,15 @@ class Corrector:
                 torch.set_num_threads(self.threads)  # what a thread sets is the default of all that begin later
 
 
-def usable(record: Record) -> list[str]:
-    """The candidates of a source, with nothing in the place of those that are not to be taken; the first always is."""
+def usable(record: Record, gap: float | None = None) -> list[str]:
+    """The candidates of a source, with nothing in the place of those that are not to be taken; the first always is.
+
+    Those are flagged, or the base model finds them too improbable beside its first.
+    """
     bad = {number for flag in BAD for number in record.get("flags", {}).get(flag, ())}
+    log_probs = record.get("log_probs") or ()
+    if gap is not None:
+        bad |= {number for number, own in enumerate(log_probs) if own < log_probs[0] - gap}
     return [text if number == 0 or number not in bad else "" for number, text in enumerate(record["candidates"])]
 
 

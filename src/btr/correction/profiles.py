@@ -12,13 +12,13 @@ NAMES = "minimal", "fluency"
 
 
 class Profile(NamedTuple):
-    """How many candidates are written, and how many of them take part; how much f must rise; the weight of the base
-    model's own scores in f."""
+    """How many candidates are written, and how many of them take part; how much f must rise; and how far below the
+    first one's log-probability those may be that take part."""
 
     candidates: int = 5
     top: int | None = None
     threshold: float = 0.0
-    base: float = 0.0
+    gap: float | None = None
 
 
 def read_profile(model: str, name: str) -> Profile:
@@ -29,7 +29,7 @@ def read_profile(model: str, name: str) -> Profile:
     try:
         own = json.loads((folder / FILE).read_text(encoding="utf-8"))[name]
         numbers = int(own["candidates"]), int(own["top"])
-        return Profile(*numbers, float(own["threshold"]), float(own.get("base", 0)))
+        return Profile(*numbers, float(own["threshold"]), float(own["gap"]))
     except FileNotFoundError:
         return Profile()
     except (ValueError, KeyError, TypeError, OSError) as error:

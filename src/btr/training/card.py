@@ -137,7 +137,7 @@ def training(recipe: Recipe, history: History, facts: dict[str, Any]) -> Iterabl
     if recipe.kind in ("btr", "roberta") and recipe.task == "correct":
         yield "negatives (a_train)", str(objective.negatives)
         if objective.focus or objective.listwise:
-            listwise = f", listwise with softness {objective.softness:g}, base {objective.base:g}"
+            listwise = f", listwise with softness {objective.softness:g}"
             yield "variant", f"focus {objective.focus:g}" + (listwise if objective.listwise else "")
     for label, key in ("parameters", "parameters"), ("tokens seen", "tokens"):
         if facts.get(key) is not None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,7 +58,7 @@ def fingerprint(task: Task, data: Data) -> str:
     vocabulary = hashlib.sha256(repr(sorted(task.tokenizer.get_vocab().items())).encode()).hexdigest()
     recipe: list[Any] = [task.recipe.kind, task.recipe.task, task.recipe.objective.negatives, data.model_dump()]
     if task.recipe.objective.listwise:
-        recipe.append([task.recipe.objective.softness, task.recipe.objective.base])
+        recipe.append(task.recipe.objective.softness)
     return hashlib.sha256(json.dumps([files, vocabulary, recipe]).encode()).hexdigest()[:12]
 
 
@@ -74,11 +74,11 @@ def read_examples(task: Task, data: Data) -> Iterator[Example]:
 
 
 class Group(NamedTuple):
-    """A source, its gold and then its negatives; and if they are to share f, its candidates' log-probabilities."""
+    """A source, its gold and then its negatives; and all its candidates, of which gold may be one."""
 
     source: str
     targets: list[str]
-    log_probs: dict[str, float] | None = None
+    candidates: Sequence[str] = ()
 
 
 def read_groups(data: Data, objective: Objective) -> Iterator[Group]:
@@ -94,11 +94,8 @@ def read_groups(data: Data, objective: Objective) -> Iterator[Group]:
             row = next(rows, None)
             if row is None or row.source.split() != source.split():
                 raise InputError(f"{name}, line {line}: is not of the same source as {path}; are both in order?")
-            if objective.base and row.log_probs is None and len(row.candidates) > 1:
-                raise InputError(f"{name}, line {line}: has no log_probs, which objective.base needs.")
-            known = {text: own for text, own in zip(row.candidates, row.log_probs or repeat(0.0)) if text.strip()}
-            others = [text for text in known if text != gold]
-            yield Group(source, [gold, *others], known if objective.softness else None)
+            unique = [text for text in dict.fromkeys(row.candidates) if text.strip()]
+            yield Group(source, [gold, *(text for text in unique if text != gold)], unique)
     if data.synthetic is not None:
         yield from make_pairs(data.synthetic)
 

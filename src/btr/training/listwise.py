@@ -5,7 +5,7 @@ gives, and the loss is the cross-entropy of f over the candidates. Either gold s
 own candidates share it by their use.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -24,25 +24,19 @@ MOST = 64  # rows of an example; where candidates differ in more tokens, it is l
 class ListwiseTask(BTRTask):
     """A T5 whose decoder sees both sides learns which of several candidates is the best."""
 
-    def encode(
-        self, source: str, targets: Sequence[str], log_probs: Mapping[str, float] | None = None
-    ) -> Example | None:
+    def encode(self, source: str, targets: Sequence[str], candidates: Sequence[str] = ()) -> Example | None:
         """Gold and negatives; or, if candidates are to share f, as many of them. None if all are of the same use."""
         data, objective = self.recipe.data, self.recipe.objective
         ids: Tokens = self.tokenizer(source)["input_ids"]
         gold: Tokens = self.tokenizer(targets[0])["input_ids"]
-        texts = list(log_probs)[: objective.negatives] if log_probs else targets[: 1 + objective.negatives]
-        chosen: dict[tuple[int, ...], str] = {}
-        for text in texts:
-            chosen.setdefault(tuple(self.tokenizer(text)["input_ids"]), text)
-        rows = [list(row) for row in chosen]
+        texts = candidates[: objective.negatives] if objective.softness else targets[: 1 + objective.negatives]
+        rows = [list(row) for row in dict.fromkeys(tuple(self.tokenizer(text)["input_ids"]) for text in texts)]
         if len(ids) > data.max_source or max(map(len, [gold, *rows])) > data.max_target:
             return None
         places, shares = telling_places(rows), self.share(ids, gold, rows)
         if len(set(shares)) == 1 or sum(map(len, places)) > MOST:
             return None
-        priors = [objective.base * (log_probs or {}).get(text, 0.0) for text in chosen.values()]
-        return {"source": ids, "targets": rows, "places": places, "shares": shares, "priors": priors}
+        return {"source": ids, "targets": rows, "places": places, "shares": shares}
 
     def share(self, source: Tokens, gold: Tokens, targets: Sequence[Tokens]) -> list[float]:
         """How much of f each target should have: gold all of it, or each according to its use."""
@@ -78,14 +72,11 @@ class ListwiseTask(BTRTask):
         extra = {
             "rows": torch.tensor(candidates, device=self.device),
             "sources": torch.tensor(sources, device=self.device),
-            **{
-                name: torch.tensor([value for example in examples for value in example[name]], device=self.device)
-                for name in ("shares", "priors")
-            },
+            "shares": torch.tensor([share for example in examples for share in example["shares"]], device=self.device),
         }
         tokens = torch.tensor(wanted, device=self.device)
         return Batch(grid, tokens, torch.zeros_like(tokens, dtype=torch.bool), {"listwise": len(examples)}, extra)
 
     def losses(self, batch: Batch) -> dict[str, Tensor]:
-        own = (batch.extra[name] for name in ("rows", "sources", "shares", "priors"))
+        own = (batch.extra[name] for name in ("rows", "sources", "shares"))
         return {"listwise": objectives.listwise(self.log_probs(batch), *own).sum()}

@@ -56,7 +56,6 @@ class Objective(Part):
     negative_weight: float = Field(1.0, ge=0)  # of the unlikelihood
     listwise: bool = False  # -log f over gold and negatives instead, scored as contrast does
     softness: float = Field(0.0, ge=0)  # of listwise: 0 wants gold alone, more lets candidates share f by their use
-    base: float = Field(0.0, ge=0)  # of listwise: weight in f of the base model's log-probabilities
 
 
 class Optimizer(Part):
@@ -136,8 +135,6 @@ class Recipe(Part):
             raise ValueError("listwise compares gold with negatives; set objective.negatives")
         if objective.softness and not objective.listwise:
             raise ValueError("softness is listwise's; set objective.listwise")
-        if objective.base and not objective.softness:
-            raise ValueError("objective.base lets only the candidates take part, so it needs softness")
         if objective.listwise and objective.focus:
             raise ValueError("listwise masks each differing token, so that focus has nothing to choose")
         if self.kind != "btr" and (objective.listwise or objective.focus or objective.unlikelihood != "all"):

@@ -44,13 +44,8 @@ class Task(ABC):
         self.pieces: Tensor | None = None  # the vocabulary in use; None for all of it
 
     @abstractmethod
-    def encode(
-        self, source: str, targets: Sequence[str], log_probs: Mapping[str, float] | None = None
-    ) -> Example | None:
-        """A source, its gold and its negatives as tokens, with the base model's log-probabilities if they are wanted.
-
-        None if it is too long.
-        """
+    def encode(self, source: str, targets: Sequence[str], candidates: Sequence[str] = ()) -> Example | None:
+        """A source, its gold and negatives as tokens; None if it is too long. Candidates may have gold among them."""
 
     @abstractmethod
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
@@ -88,9 +83,7 @@ class T5Task(Task):
         if recipe.task == "pre-train" and not self.sentinels:
             raise InputError(f"{recipe.model}: its tokenizer has no <extra_id_1>, which names a span.")
 
-    def encode(
-        self, source: str, targets: Sequence[str], log_probs: Mapping[str, float] | None = None
-    ) -> Example | None:
+    def encode(self, source: str, targets: Sequence[str], candidates: Sequence[str] = ()) -> Example | None:
         data = self.recipe.data
         ids = self.tokenizer(source)["input_ids"]
         rows = [self.tokenizer(target)["input_ids"] for target in targets]

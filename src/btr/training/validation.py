@@ -19,8 +19,6 @@ from btr.rerankers.base import Reranker, Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.contrast import Contrast
 from btr.rerankers.encoders import BERT, RoBERTa
-from btr.rerankers.ensemble import Ensemble
-from btr.rerankers.free import Base
 from btr.rerankers.left_to_right import RightToLeft
 from btr.rerankers.table import THRESHOLDS, Setting, Table
 from btr.resume import windows
@@ -33,7 +31,7 @@ class Validator:
     """Measures a model on a recipe's validation set."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self.kind, self.settings, self.base = recipe.kind, recipe.validation, recipe.objective.base
+        self.kind, self.settings = recipe.kind, recipe.validation
         self.reranker: Any = Contrast if recipe.objective.listwise else RERANKERS.get(recipe.kind)
         self.metric, self.sources, self.targets = read_gold(self.settings)
         self.rows: list[Candidates] = []
@@ -73,8 +71,7 @@ class Validator:
 
     def _rerank(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         reranker: Reranker = self.reranker(Loaded(model, tokenizer, "in training"))
-        whole = Ensemble([reranker, Base()], weights=(1.0, self.base)) if self.base else reranker
-        scored = [row for window in windows(self.rows, WINDOW) for row in whole.score_many(window)]
+        scored = [row for window in windows(self.rows, WINDOW) for row in reranker.score_many(window)]
         table = Table(self.metric, [scored])
         choices = table.choose([Setting(self.settings.top, threshold) for threshold in THRESHOLDS])
         *values, base = map(float, table.values(choices))  # at the last threshold the base model's choice stays
