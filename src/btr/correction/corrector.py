@@ -168,7 +168,7 @@ def usable(record: Record, gap: float | None = None) -> list[str]:
     Those are flagged, or the base model finds them too improbable beside its first.
     """
     bad = {number for flag in BAD for number in record.get("flags", {}).get(flag, ())}
-    log_probs = record.get("log_probs") or ()
+    log_probs: Sequence[float] = record.get("log_probs") or ()
     if gap is not None:
         bad |= {number for number, own in enumerate(log_probs) if own < log_probs[0] - gap}
     return [text if number == 0 or number not in bad else "" for number, text in enumerate(record["candidates"])]
