@@ -15,7 +15,6 @@ import torch
 from common import Report
 
 from btr.candidates.generate import generate_many
-from btr.corpus.candidates import Candidates
 from btr.correction import MODEL, RERANKER
 from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import Corrector
@@ -64,9 +63,7 @@ def main() -> None:
     whole, records = timed(lambda: list(corrector.correct_blocks(blocks)))
     sources = [sentence["source"] for record in records for sentence in record["sentences"]]
     writing, made = timed(lambda: generate_many(corrector.engine, sources, corrector.search))
-    every = [Candidates(own["source"], tuple(own["candidates"])).first(corrector.rule.top) for own in made]
-    rows = [row for row in every if len(set(row.candidates)) > 1]
-    ranking, _ = timed(lambda: corrector.score(rows))
+    ranking, _ = timed(lambda: list(corrector.decide(made)))
     few = sources[: report.options["plain"]]
     base, other = load("seq2seq", MODEL), load("btr", RERANKER.partition(":")[2])
     plain, _ = timed(lambda: plainly(base, other, few, corrector.search.size, corrector.rule.top))

@@ -102,7 +102,7 @@ def test_models_health_and_metrics(client):
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/v1/models").json() == {
         "model": "scripted", "reranker": "opposed", "candidates": 2, "threshold": 0.99, "max_characters": 50_000,
-        "signature": "scripted|beam|size:2|max-length:200|opposed|threshold:0.99",
+        "signature": "scripted|beam|size:2|max-length:200|opposed|top:all|threshold:0.99",
     }  # fmt: skip
     before = client.get("/metrics").text
     correct(client, "I has it.")
