@@ -14,7 +14,7 @@ from btr.correction.render import Renderer
 from btr.tables import print_score
 
 ROOT = Path(__file__).parents[2]
-WIDTH = 92
+WIDTH = 110
 
 
 def main() -> None:

@@ -51,7 +51,8 @@ class Renderer:
             lines.append(f"{self.bold[0]}{sentence['source']}{self.bold[1]}")
             chosen = sentence["candidates"][sentence["choice"]]["text"]
             for text, f in sorted(candidates.items(), key=lambda item: -item[1]):
-                lines.append(f"  {'→' if text == chosen else ' '} {f:.2f}  {text}")
+                share = f"{f:.2f}" if f else "   –"  # took no part
+                lines.append(f"  {'→' if text == chosen else ' '} {share}  {text}")
             lines.append("")
         return "".join(line + "\n" for line in lines)
 
