@@ -2,7 +2,7 @@
 
 Against the plain way: `transformers.generate` for a sentence at a time, then each token of as many candidates masked in
 a row of its own, in float32, as the paper's formula reads. (`btr correct` masks only the tokens in which candidates
-differ.) Both get the same sentences, written for this purpose, and the plain way fewer of them.
+differ, and some beside them.) Both get the same sentences, written for this purpose, and the plain way fewer of them.
 
     python benchmarks/correct.py [--json] [--sentences 256] [--plain 4]
 """

@@ -112,7 +112,7 @@ def test_types_in_words():
     assert explain("R:VERB:SVA") == "Check: agreement of subject and verb."
     assert explain("M:DET") == "Missing: an article or determiner."
     assert explain("R:SPELL+R:NOUN:NUM") == "Check: spelling and singular or plural."
-    assert explain("U:XXX") == "Unnecessary: the wording."
+    assert explain("U:NEW") == "Unnecessary: the wording."
 
 
 def test_a_real_client(address):
