@@ -65,7 +65,7 @@ def main() -> None:
     writing, made = timed(lambda: generate_many(corrector.engine, sources, corrector.search))
     ranking, _ = timed(lambda: list(corrector.decide(made)))
     few = sources[: report.options["plain"]]
-    base, other = load("seq2seq", MODEL), load("btr", RERANKER.partition(":")[2])
+    base, other = load("seq2seq", MODEL), load("btr", RERANKER[0].partition(":")[2])
     plain, _ = timed(lambda: plainly(base, other, few, corrector.search.size, corrector.rule.top))
     speed, naive = len(sources) / whole, len(few) / plain
     report.say(f"{len(sources)} sentences of {sum(len(s.split()) for s in sources) / len(sources):.1f} tokens")

@@ -92,7 +92,7 @@ def measure(own: Set, rows: list[Scored], threshold: float, tuned: bool) -> list
     ]
 
 
-def speed(sources: Sequence[str], reranker: str) -> float:
+def speed(sources: Sequence[str], reranker: str | Sequence[str]) -> float:
     """Sentences a second of CPU time."""
     corrector = Corrector.load(reranker=reranker)
     list(corrector.choose(sources[:1]))  # warm up
@@ -120,14 +120,15 @@ def main() -> None:
     ]
     for own in sets:
         scored = prepare(corrector, work / f"{own.name}.jsonl", own.sources)
-        threshold = read_profile(RERANKER, PROFILES[own.name]).threshold
+        threshold = read_profile(RERANKER[0], PROFILES[own.name]).threshold
         for row, score in zip(rows, measure(own, scored, threshold, own.name in TUNED), strict=True):
             row["scores"][own.name] = score
     print_rows(rows)
     given = [row.first(corrector.rule.top) for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
     path = work / "paper.jsonl"
-    header = {"reranker": "contrast", "signature": corrector.signature, "sources": len(given)}
-    make(path, header, given, lambda window: map(to_json, corrector.score(window)))
+    alone = Corrector.load(reranker=RERANKER[0])  # the paper's candidates come without log-probabilities
+    header = {"reranker": "contrast", "signature": alone.signature, "sources": len(given)}
+    make(path, header, given, lambda window: map(to_json, alone.score(window)))
     base, _, crossed = measure(sets[0], list(read_scores(path)[1]), 1.0, True)
     print(f"The paper's T5GEC candidates of CoNLL-13: {base['scores']['f0.5']:.2f}", end="")
     print(f" → {crossed['scores']['f0.5']:.2f}, cross-validated (thresholds {crossed['thresholds']})")

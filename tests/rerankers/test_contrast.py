@@ -39,9 +39,10 @@ def test_places_are_those_in_which_any_other_differs():
 
 def test_tokens_near_a_difference_tell_too():
     one, other = [*range(10, 20), END], [*range(10, 15), 99, *range(16, 20), END]
-    assert NEAR == 3
-    assert telling_places([one, other]) == [[2, 3, 4, 5, 6, 7, 8]] * 2
-    assert telling_places([[5, END], [6, END]]) == [[0, 1], [0, 1]]
+    assert NEAR == 2
+    assert telling_places([one, other], NEAR) == [[3, 4, 5, 6, 7]] * 2
+    assert telling_places([one, other], 0) == [[5]] * 2
+    assert telling_places([[5, END], [6, END]], NEAR) == [[0, 1], [0, 1]]
 
 
 @given(st.lists(st.lists(st.integers(3, 6), min_size=1, max_size=6), min_size=2, max_size=4))
@@ -63,17 +64,30 @@ def test_scores_are_those_of_the_librarys_forward_pass(tmp_path, style, budget):
     folder = tiny.save_t5(tmp_path, style, bidirectional=True)
     loaded = load("btr", folder)
     reranker = Contrast(loaded, budget)
-    for row, scored in zip(ROWS, reranker.score_many(ROWS), strict=True):
-        tokens = [loaded.tokenizer(text)["input_ids"] for text in row.candidates]
-        source = torch.tensor([loaded.tokenizer(row.source)["input_ids"]])
-        for own, places, value in zip(tokens, telling_places([[0, *ids] for ids in tokens]), scored.means, strict=True):
-            expected = 0.0
-            for place in (place - 1 for place in places if place):  # the start is no token to ask about
-                row = torch.tensor([[0, *own[:place], reranker.mask, *own[place + 1 :]]])
-                with torch.no_grad():
-                    logits = loaded.model(input_ids=source, decoder_input_ids=row, use_cache=False).logits[0]
-                expected += float(logits.log_softmax(-1)[place, own[place]])
-            assert value == pytest.approx(expected, abs=1e-4)
+    rows = [*ROWS, *(Candidates(row.source, row.candidates[::-1]) for row in ROWS)]
+    looks = set()
+    for row, scored in zip(rows, reranker.score_many(rows), strict=True):
+        first = plainly(loaded, reranker.mask, row, 0)
+        near = NEAR if max(first) > first[0] else 0
+        looks.add(near)
+        assert scored.means == pytest.approx(plainly(loaded, reranker.mask, row, near), abs=1e-4)
+    assert looks == {0, NEAR}
+    assert reranker.score_many(rows[:1]) == reranker.score_many(rows)[:1]
+
+
+def plainly(loaded, mask, row, near):
+    """The sums over tokens that differ, and so many beside them, by the library's forward pass."""
+    tokens = [loaded.tokenizer(text)["input_ids"] for text in row.candidates]
+    source = torch.tensor([loaded.tokenizer(row.source)["input_ids"]])
+    sums = []
+    for own, places in zip(tokens, telling_places([[0, *ids] for ids in tokens], near), strict=True):
+        sums.append(0.0)
+        for place in (place - 1 for place in places if place):  # the start is no token to ask about
+            masked = torch.tensor([[0, *own[:place], mask, *own[place + 1 :]]])
+            with torch.no_grad():
+                logits = loaded.model(input_ids=source, decoder_input_ids=masked, use_cache=False).logits[0]
+            sums[-1] += float(logits.log_softmax(-1)[place, own[place]])
+    return sums
 
 
 def test_it_is_named_by_its_kind(tmp_path):
@@ -90,13 +104,15 @@ def test_of_an_encoder_it_is_the_sum_of_its_own_scores_where_candidates_differ(t
     one, other = "he goes a b c d e a b", "he went a b c d e a b"
     every = [whole.token_log_probs("he go", text) for text in (one, other)]
     ids = [contrast.encode_candidate("he go", text) for text in (one, other)]
-    places = telling_places([own.ids for own in ids])
+    places = telling_places([own.ids for own in ids], NEAR)
     expected = [
         sum(value for value, (place, _) in zip(values, own.places, strict=True) if place in telling)
         for values, own, telling in zip(every, ids, places, strict=True)
     ]
     assert sum(place in places[0] for place, _ in ids[0].places) == 1 + 1 + NEAR  # of nine
-    assert contrast.score("he go", [one, other]).means == pytest.approx(expected, abs=1e-5)
+    orders = [(0, 1), (1, 0)]  # in one of them, the second is better where they differ
+    found = [contrast.score("he go", [(one, other)[k] for k in order]).means for order in orders]
+    assert any(means == pytest.approx([expected[k] for k in order], abs=1e-5) for means, order in zip(found, orders))
 
 
 def test_what_is_too_long_is_not_scored(tmp_path):

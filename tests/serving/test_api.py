@@ -7,13 +7,15 @@ import re
 
 import httpx
 import pytest
-from scripted import Scripted
+from scripted import Opposed, Scripted
 from served import scripted, served
 
 from btr.candidates.base import Search
 from btr.correction.blocks import cut_blocks
 from btr.correction.changes import Change, apply
 from btr.correction.corrector import Corrector
+from btr.errors import InputError
+from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.score import load_reranker
 from btr.serving import log
 
@@ -89,13 +91,33 @@ def test_without_a_reranker_the_base_model_scores_and_chooses():
     assert (answer["choice"], answer["decision"]) == (0, "equal")
 
 
+def test_log_probabilities_are_asked_of_the_base_model_where_the_reranker_needs_them():
+    corrector = Corrector(Scripted(), Search(size=2), Ensemble([Opposed(), load_reranker("base")]))
+    with served(corrector, ("scripted", "opposed + base")) as address:
+        pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
+        answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
+        assert [own["score"] for own in answer["candidates"]] == [-4.0 - 3.0, 0.0 - 3.0]
+        pair["candidates"][1] = "so " * 300  # longer than the base model reads
+        answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
+        assert answer["candidates"][1]["score"] is None
+        assert (answer["choice"], answer["decision"]) == (0, "equal")
+
+
+class Choosy(Opposed):
+    """A reranker that refuses some candidates."""
+
+    def score_many(self, rows):
+        if any("has" in row.source for row in rows):
+            raise InputError("it is too much.")
+        return super().score_many(rows)
+
+
 def test_what_a_reranker_cannot_score_is_told():
-    corrector = Corrector(Scripted(), Search(size=2), load_reranker("base"))
-    with served(corrector, ("scripted", "base")) as address:
+    with served(Corrector(Scripted(), Search(size=2), Choosy()), ("scripted", "choosy")) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60)
         assert answer.status_code == 422
-        assert "have no log_probs" in answer.json()["detail"]
+        assert "it is too much" in answer.json()["detail"]
 
 
 def test_models_health_and_metrics(client):

@@ -173,7 +173,7 @@ def test_unlikelihood_only_where_a_negative_differs(tmp_path):
 
 
 def test_listwise_masks_each_token_that_differs(tmp_path, monkeypatch):
-    monkeypatch.setattr("btr.rerankers.contrast.NEAR", 0)
+    monkeypatch.setattr("btr.training.listwise.NEAR", 0)
     task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True)
     example = task.encode("a b c d", ["a b c d", "a b e d", "a b d"])
     batch = task.draw([example, example], generators(2))
@@ -198,7 +198,7 @@ def test_listwise_masks_each_token_that_differs(tmp_path, monkeypatch):
 
 def test_candidates_share_f_by_their_use(tmp_path, monkeypatch):
     """Gold is no candidate, and has no part in f."""
-    monkeypatch.setattr("btr.rerankers.contrast.NEAR", 0)
+    monkeypatch.setattr("btr.training.listwise.NEAR", 0)
     task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True, softness=0.5)
     candidates = ["a b c d", "a b the d", "a b d"]
     example = task.encode("a b c d", ["a b e d", *candidates], candidates)
@@ -215,7 +215,7 @@ def test_examples_from_which_listwise_can_learn_nothing_are_left_out(tmp_path):
     assert task.encode("a b c", ["a b c", "a d c"], ["a d c"]) is None  # one candidate
     assert task.encode("a b c", ["a b c", "a d c", "a e c"], ["a d c", "a e c"]) is None  # both wrong
     assert task.encode("a b c", ["a b c"] * 2, ["a b c", "a  b c"]) is None  # the same tokens
-    long = " ".join("abcde" * 12)
+    long = " ".join("abcde" * 13)
     assert task.encode("a b c", ["a b c", long], ["a b c", long]) is None  # another sentence
 
 

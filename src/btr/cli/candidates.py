@@ -210,7 +210,7 @@ def correct(
     candidates: Written = None,
     top: Top = None,
     model: Base = MODEL,
-    reranker: Reranker = RERANKER,
+    reranker: Reranker = None,
     markdown: Annotated[
         bool | None, typer.Option("--markdown/--plain", help="What the text is; by default, .md is Markdown.")
     ] = None,
@@ -240,7 +240,7 @@ def correct(
         markdown=markdown,
         colour=output == "-" and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
         model=model,
-        reranker=reranker,
+        reranker=reranker or RERANKER,
         profile=profile,
         threshold=threshold,
         candidates=candidates,

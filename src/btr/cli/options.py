@@ -8,6 +8,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from rich.console import Console
 
+from btr.correction import RERANKER
 from btr.resume import Share
 
 app = typer.Typer(
@@ -40,7 +41,10 @@ Threshold = Annotated[float | None, typer.Option(help="How much f must rise; the
 Written = Annotated[int | None, typer.Option(min=1, help="Candidates written; the profile's by default.")]
 Top = Annotated[int | None, typer.Option(min=1, help="Of them, those that take part; also the profile's.")]
 Base = Annotated[str, typer.Option(help="The base model: a folder, a shipped model or a hub id.")]
-Reranker = Annotated[str, typer.Option(help="none, btr:MODEL, or as in btr score.")]
+Reranker = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RERANKER", help="none, or as in btr score; repeatable.", show_default=" and ".join(RERANKER)),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 

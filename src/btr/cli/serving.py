@@ -29,7 +29,7 @@ def serve(
     candidates: Written = None,
     top: Top = None,
     model: Base = MODEL,
-    reranker: Reranker = RERANKER,
+    reranker: Reranker = None,
     device: Device = None,
 ) -> None:
     """Serve the page, the HTTP API, and what LanguageTool's clients ask for.
@@ -57,6 +57,6 @@ def serve(
         candidates=candidates,
         top=top,
         model=model,
-        reranker=reranker,
+        reranker=reranker or RERANKER,
         device=device,
     )

@@ -17,7 +17,7 @@ class Candidates:
 
     source: str
     candidates: tuple[str, ...]
-    log_probs: tuple[float, ...] | None = None
+    log_probs: tuple[float | None, ...] | None = None  # None for one that the model does not read
 
     def first(self, top: int | None) -> "Candidates":
         """With the best `top` candidates only."""

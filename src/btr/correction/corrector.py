@@ -23,6 +23,7 @@ from btr.correction.segments import Segment, cut_segments
 from btr.metrics.errant import extract_edits
 from btr.models.load import choose_device, is_t5
 from btr.rerankers.base import Decision, Reranked, Reranker, Rule
+from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.score import WITH_MODEL, load_reranker
 
 MAX_LENGTH = 128  # tokens of a sentence, as in training
@@ -61,7 +62,7 @@ class Corrector:
     def load(
         cls,
         model: str = MODEL,
-        reranker: str = RERANKER,
+        reranker: str | Sequence[str] = RERANKER,
         *,
         profile: str = "minimal",
         threshold: float | None = None,
@@ -69,12 +70,13 @@ class Corrector:
         top: int | None = None,
         device: str | None = None,
     ) -> "Corrector":
-        """Models by name, and the profile's settings where none are given.
+        """Models by name, and the profile's settings where none are given. Several rerankers are added.
 
         On a CPU, all computes in int8, and what becomes of a sentence does not depend on those beside it.
         """
-        is_ranked = reranker != NONE
-        settings = read_profile(reranker if is_ranked else model, profile)
+        specs = [reranker] if isinstance(reranker, str) else list(reranker)
+        with_model = [spec for spec in specs if spec.partition(":")[0] in WITH_MODEL]
+        settings = read_profile(model if specs == [NONE] else [*with_model, *specs][0], profile)
         fast = is_t5(model)
         engine, dtype = ("ctranslate2", "int8") if fast else ("transformers", "float32")
         search = Search(
@@ -85,11 +87,12 @@ class Corrector:
         )
         rule = Rule(settings.threshold if threshold is None else threshold, top or settings.top)
         loaded = load_engine(model, engine, dtype=dtype, device=device, by_length=choose_device(device).type == "cpu")
-        int8 = reranker.partition(":")[0] in WITH_MODEL and choose_device(device).type == "cpu"
-        if not is_ranked:
+        if specs == [NONE]:
             return cls(loaded, search, None, rule)
-        own = load_reranker(reranker, device=device, int8=int8)
-        return cls(loaded, search, own, rule, gap=settings.gap, one_by_one=int8)
+        int8 = bool(with_model) and choose_device(device).type == "cpu"
+        own = [load_reranker(spec, device=device, int8=int8) for spec in specs]
+        together = own[0] if len(own) == 1 else Ensemble(own)
+        return cls(loaded, search, together, rule, gap=settings.gap, one_by_one=int8)
 
     @property
     def signature(self) -> str:

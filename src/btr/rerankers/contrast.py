@@ -1,9 +1,9 @@
 """A masked model asked only where candidates differ: the paper's PLL of the tokens that not all of them have.
 
-Most tokens are common to all candidates of a source, and hardly tell them apart. Here only the others are masked, and
-those beside them (a verb tells whether the noun before it is right), one at a time; the score is the sum of their
-log-probabilities: an estimate of how much more probable than another a whole candidate is. It takes a small part of the
-time.
+Most tokens are common to all candidates of a source, and hardly tell them apart. Here only the others are masked, one
+at a time; the score is the sum of their log-probabilities: an estimate of how much more probable than another a whole
+candidate is. Where by these another than the first is best, the tokens beside them are asked about, too (a verb tells
+whether the noun before it is right), and their log-probabilities added. It takes a small part of the time.
 """
 
 import math
@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from btr.corpus.candidates import Candidates
+from btr.corpus.scores import Scored
 from btr.rerankers.btr import BTR
 from btr.rerankers.encoders import RoBERTa
-from btr.rerankers.pll import Encoded, MaskedReranker, Plan
+from btr.rerankers.pll import Encoded, MaskedReranker, Plan, Slots, gather
 
-NEAR = 3  # tokens on each side of a difference that are asked about, too
+NEAR = 2  # tokens on each side of a difference that the second look asks about
 
 Tokens = Sequence[int]
 
@@ -25,17 +26,26 @@ class Contrasting(MaskedReranker):
 
     kind = "contrast"
 
-    def plan(self, plan: Plan, number: int, row: Candidates) -> dict[str, list[tuple[int, int]] | None]:
+    def score_planned(self, plan: Plan, rows: Sequence[Candidates]) -> list[Scored]:
+        first = [self.plan(plan, number, row) for number, row in enumerate(rows)]
+        values = self.run(plan, range(len(plan.rows)))
+        scored = [gather(row, slots, values, math.fsum) for row, slots in zip(rows, first)]
+        begun = len(plan.rows)
+        second = {
+            number: self.plan(plan, number, rows[number], NEAR) for number, own in enumerate(scored) if is_moved(own)
+        }
+        values |= self.run(plan, range(begun, len(plan.rows)))
+        for number, slots in second.items():
+            scored[number] = gather(rows[number], slots, values, math.fsum)
+        return scored
+
+    def plan(self, plan: Plan, number: int, row: Candidates, near: int = 0) -> Slots:
         encoded = self.encode(plan, number, row)
         known = {text: own for text, own in encoded.items() if own}
-        slots: dict[str, list[tuple[int, int]] | None] = dict.fromkeys(encoded)
-        for (text, own), places in zip(known.items(), telling_places([own.ids for own in known.values()])):
+        slots: Slots = dict.fromkeys(encoded)
+        for (text, own), places in zip(known.items(), telling_places([own.ids for own in known.values()], near)):
             slots[text] = plan.add(number, Encoded(own.ids, tuple(pair for pair in own.places if pair[0] in places)))
         return slots
-
-    def summarise(self, log_probs: Sequence[float]) -> float:
-        """A candidate's score: the sum over these tokens."""
-        return math.fsum(log_probs)
 
 
 class Contrast(Contrasting, BTR):
@@ -46,10 +56,16 @@ class ContrastEncoder(Contrasting, RoBERTa):
     """Of an encoder."""
 
 
-def telling_places(candidates: Sequence[Tokens]) -> list[list[int]]:
+def is_moved(scored: Scored) -> bool:
+    """Whether another candidate than the first has the best score."""
+    known = [score for score in scored.means if score is not None]
+    return bool(known) and scored.means[0] is not None and max(known) > scored.means[0]
+
+
+def telling_places(candidates: Sequence[Tokens], near: int) -> list[list[int]]:
     """For each candidate, the tokens in which it differs from any of the others, and those near them."""
     return [
-        sorted({k for place in own for k in range(place - NEAR, place + NEAR + 1) if 0 <= k < len(candidate)})
+        sorted({k for place in own for k in range(place - near, place + near + 1) if 0 <= k < len(candidate)})
         for candidate, own in zip(candidates, differing_places(candidates))
     ]
 

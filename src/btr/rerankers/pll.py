@@ -24,6 +24,9 @@ MAX_SOURCE = 1024  # tokens of a source; candidates of one that is longer are no
 LOGITS = 1 << 26  # in memory at once
 
 
+Slots = dict[str, list[tuple[int, int]] | None]  # of a text: where its tokens' log-probabilities are, if it has any
+
+
 class Row(NamedTuple):
     """A candidate of a source (by number) with one token masked, and the position whose output predicts it."""
 
@@ -93,15 +96,14 @@ class MaskedReranker(Reranker):
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
         scored: list[Scored] = []
         for group, plan in self.plans([row.source for row in rows]):
-            planned = [self.plan(plan, k, rows[number]) for k, number in enumerate(group)]
-            values = self.run(plan, range(len(plan.rows)))
-            for number, slots in zip(group, planned):
-                scored.append(gather(rows[number], slots, values, self.summarise))
+            scored += self.score_planned(plan, [rows[number] for number in group])
         return scored
 
-    def summarise(self, log_probs: Sequence[float]) -> float:
-        """A candidate's score: the mean over its tokens."""
-        return math.fsum(log_probs) / len(log_probs)
+    def score_planned(self, plan: Plan, rows: Sequence[Candidates]) -> list[Scored]:
+        """Score the candidates of a plan's sources: each token of each is masked once."""
+        planned = [self.plan(plan, number, row) for number, row in enumerate(rows)]
+        values = self.run(plan, range(len(plan.rows)))
+        return [gather(row, slots, values, mean) for row, slots in zip(rows, planned)]
 
     def token_log_probs(self, source: str, candidate: str) -> list[float]:
         """The log-probability of each of a candidate's tokens, in their order; none if it is too long."""
@@ -118,7 +120,7 @@ class MaskedReranker(Reranker):
         known = plan.sources[number] is not None
         return {text: self.encode_candidate(row.source, text) if known else None for text in row.candidates}
 
-    def plan(self, plan: Plan, number: int, row: Candidates) -> dict[str, list[tuple[int, int]] | None]:
+    def plan(self, plan: Plan, number: int, row: Candidates) -> Slots:
         """Plan the rows of a source's unique candidates."""
         encoded = self.encode(plan, number, row)
         return {text: plan.add(number, own) if own else None for text, own in encoded.items()}
@@ -140,7 +142,7 @@ class MaskedReranker(Reranker):
 
 def gather(
     row: Candidates,
-    slots: dict[str, list[tuple[int, int]] | None],
+    slots: Slots,
     values: dict[int, list[float]],
     summarise: Callable[[Sequence[float]], float],
 ) -> Scored:
@@ -151,6 +153,11 @@ def gather(
     lengths = {text: len(own or ()) for text, own in slots.items()}
     texts = row.candidates
     return Scored(row.source, texts, tuple(means[text] for text in texts), tuple(lengths[text] for text in texts))
+
+
+def mean(log_probs: Sequence[float]) -> float:
+    """A candidate's score: the mean over its tokens."""
+    return math.fsum(log_probs) / len(log_probs)
 
 
 def read_source(tokenizer: Any, source: str) -> list[int] | None:

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from btr.corpus.candidates import Candidates
 from btr.errors import InputError
 from btr.rerankers.base import Decision, Rule
-from btr.rerankers.pll import MaskedReranker, Plan
+from btr.rerankers.pll import MaskedReranker, Plan, mean
 
 Values = dict[int, list[float]]  # row → log-probabilities of the tokens asked for in it
 
@@ -33,8 +33,10 @@ def rerank_until_decided(
 ) -> list[Certain]:
     """Decide for many sources, in rounds: each asks for the rows that the open decisions need next.
 
-    Needs a model whose scores do not depend on what else is in the batch, which int8's do.
+    The scores must be PLL's, and must not depend on what else is in the batch, as int8's do.
     """
+    if reranker.kind == "contrast":
+        raise InputError("contrast looks at few tokens as it is; scoring until the decision is certain is for others.")
     if "int8" in reranker.signature:
         raise InputError("scoring until the decision is certain needs exact scores; load the model without int8.")
     results: list[Certain] = []
@@ -51,7 +53,7 @@ class Source:
     """One source's candidates, and what is known of them so far."""
 
     def __init__(self, reranker: MaskedReranker, plan: Plan, number: int, row: Candidates, rule: Rule) -> None:
-        self.rule, self.summarise = rule, reranker.summarise
+        self.rule = rule
         self.taking = rule.takes_part(row.source, row.candidates)
         planned = reranker.plan(plan, number, Candidates(row.source, tuple(row.candidates[k] for k in self.taking)))
         self.too_long = any(own is None for own in planned.values())
@@ -105,7 +107,7 @@ class Source:
         bounds, exact = [], []
         for slots in self.slots:
             known = [values[row][k] for row, k in slots if row in values]
-            bounds.append(self.summarise([*known, *[0.0] * (len(slots) - len(known))]))
+            bounds.append(mean([*known, *[0.0] * (len(slots) - len(known))]))
             exact.append(len(known) == len(slots))
         return bounds, exact
 

@@ -39,7 +39,8 @@ def serve(
     settings = Settings(max_characters, max_requests, timeout, token or None, tuple(allow_origin), is_loopback(host))
     with bind(host, port) as listener:
         reranker = options.get("reranker", RERANKER)
-        names = options.get("model", MODEL), None if reranker == NONE else reranker
+        together = reranker if isinstance(reranker, str) else " + ".join(reranker)
+        names = options.get("model", MODEL), None if together == NONE else together
         app = make_app(load_corrector(options), settings, names)
         log.start()
 

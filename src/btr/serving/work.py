@@ -60,9 +60,12 @@ class Worker:
     def score(self, rows: Sequence[Candidates]) -> Iterator[Record]:
         """Candidates' scores by the reranker, or by the base model if there is none; and the decision."""
         rule = replace(self.corrector.rule, top=None)  # all that are given take part
-        scores = iter(self.corrector.score(rows) if self.corrector.reranker else ())
+        reranker = self.corrector.reranker
+        if reranker and "base" in reranker.kind.split("+"):
+            rows = [replace(row, log_probs=self.log_probs(row)) for row in rows]
+        scores = iter(self.corrector.score(rows) if reranker else ())
         for row in rows:
-            if self.corrector.reranker:
+            if reranker:
                 scored = next(scores)
                 candidates, means = scored.candidates, scored.means
                 chosen = rule.decide(row.source, candidates, means)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from btr.models.grid import make_grid
 from btr.rerankers.base import softmax
-from btr.rerankers.contrast import telling_places
+from btr.rerankers.contrast import NEAR, telling_places
 from btr.training import objectives
 from btr.training.masking import Tokens
 from btr.training.tasks import Batch, BTRTask, Example
@@ -33,7 +33,7 @@ class ListwiseTask(BTRTask):
         rows = [list(row) for row in dict.fromkeys(tuple(self.tokenizer(text)["input_ids"]) for text in texts)]
         if len(ids) > data.max_source or max(map(len, [gold, *rows])) > data.max_target:
             return None
-        places, shares = telling_places(rows), self.share(ids, gold, rows)
+        places, shares = telling_places(rows, NEAR), self.share(ids, gold, rows)
         if len(set(shares)) == 1 or sum(map(len, places)) > MOST:
             return None
         return {"source": ids, "targets": rows, "places": places, "shares": shares}
