@@ -217,6 +217,29 @@ def test_seeds_mixtures_larger_models_and_runs(tmp_path):
     assert "He **goes** home ." in shown
 
 
+def test_without_log_probabilities_what_needs_them_is_left_out_and_told(tmp_path):
+    write_gold(tmp_path / "gold.m2")
+    rows = [{"source": row.source, "candidates": row.candidates} for row in ROWS]
+    known = [{**row, "log_probs": [-1.0 - k for k, _ in enumerate(row["candidates"])]} for row in rows]
+    for name, lines in (("small", known), ("large", rows)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    plan = {
+        "sets": {"Toy": {"gold": [str(tmp_path / "gold.m2")]}},
+        "validation": "Toy",
+        "candidates": {
+            name.title(): {"files": {"Toy": str(tmp_path / f"{name}.jsonl")}} for name in ("small", "large")
+        },
+        "rerankers": {"MBR": {"models": ["mbr"]}, "MBR + base": {"models": ["mbr", "base"]}},
+        "folds": 2,
+    }
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
+    btr.study(tmp_path / "study.yaml", tmp_path / "report")
+    assert any(row.startswith("MBR + base") for row, _ in cells(tmp_path / "report", "table-05"))
+    assert not any(row.startswith("MBR + base") for row, _ in cells(tmp_path / "report", "table-07-large"))
+    told = (tmp_path / "report" / "report.md").read_text()
+    assert told.count("MBR + base: no scores of these candidates") == 1
+
+
 def test_models_write_and_score(tmp_path):
     """Tiny models with random weights: candidates, scores, losses by position and times are made."""
     tiny = pytest.importorskip("tiny")

@@ -50,6 +50,10 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
         notes.append(
             f"{', '.join(careful)}: no λ is better on {validation} than the base model’s own choice, which stays."
         )
+    if absent := [name for name in plan.rerankers if name not in results.rerankers_of(writer)]:
+        notes.append(
+            f"{', '.join(absent)}: no scores of these candidates, or none of their log-probabilities, which base needs."
+        )
     title = f"Results on each set with candidates from {writer}. Bold: the highest but for the oracle."
     return Sheet(name, number, title, "Model", groups, embolden(rows, [*scores, *crossed], 1), notes, signatures)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from btr.candidates.generate import generate
+from btr.corpus.candidates import read_candidates
 from btr.corpus.files import write_lines
 from btr.corpus.scores import Scored, read_scores
 from btr.errors import InputError
@@ -23,6 +24,7 @@ from btr.studies.stages import Made, Stages
 from btr.training.recipe import expand
 
 LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
+BASE = "base"  # the reranker that is the base model's own log-probabilities
 BY_POSITION = {"btr": "btr", "contrast": "btr", "l2r": "l2r", "r2l": "r2l", "roberta": "roberta"}
 
 
@@ -86,12 +88,17 @@ class Work:
         return {}
 
     def scores(self, reranker: Reranker, writer: str, own: Set) -> list[Made]:
-        """A reranker's scores of a set's candidates, a file for each of its models; none if there are no candidates."""
+        """A reranker's scores of a set's candidates, a file for each of its models.
+
+        None if there are no candidates, or if they come without the log-probabilities that it needs.
+        """
         if reranker.scores:
             paths = map(expand, reranker.scores.get(writer, {}).get(own.name, []))
             return [Made(Path(path), self.stages.hash_of(path), {}) for path in paths]
         candidates = self.candidates(self.plan.candidates[writer], own)
-        return [self.score(candidates, spec, own.name) for spec in reranker.models] if candidates else []
+        if not candidates or (BASE in reranker.models and not have_log_probs(candidates.path)):
+            return []
+        return [self.score(candidates, spec, own.name) for spec in reranker.models]
 
     def score(self, candidates: Made, spec: str, about: str) -> Made:
         """One model's scores of as many candidates as take part at all."""
@@ -227,6 +234,11 @@ class Work:
             "losses", key, lambda: measure_losses(f"{BY_POSITION[kind]}:{model}", self.validation)
         )
         return told
+
+
+def have_log_probs(path: Path) -> bool:
+    """Whether candidates come with what the base model found them worth; a lone one needs none."""
+    return all(row.log_probs is not None or len(row.candidates) == 1 for row in read_candidates(path))
 
 
 def split_seeds(files: Sequence[Made]) -> list[list[Made]]:
