@@ -1,8 +1,9 @@
 """How fast `btr correct` is with the shipped models, and what share of the time reranking takes.
 
 Against the plain way: `transformers.generate` for a sentence at a time, then each token of as many candidates masked in
-a row of its own, in float32, as the paper's formula reads. (`btr correct` masks only the tokens in which candidates
-differ, and some beside them.) Both get the same sentences, written for this purpose, and the plain way fewer of them.
+a row of its own, in float32, as the paper's formula reads. (`btr correct` scores two candidates only where the base
+model finds them almost equal, and masks only the tokens in which they differ, and some beside them.) Both get the same
+sentences, written for this purpose, and the plain way fewer of them.
 
     python benchmarks/correct.py [--json] [--sentences 256] [--plain 4]
 """

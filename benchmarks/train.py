@@ -76,7 +76,8 @@ def make_batch(task: BTRTask, count: int) -> tuple[list[Any], Batch]:
 def plain_way(task: BTRTask, examples: list[Any], batch: Batch) -> torch.Tensor:
     """Each (source, target) pair on its own in one batch, logits everywhere."""
     grid = batch.inputs
-    sources = [example["source"] for example in examples for _ in example["targets"]]
+    most = len(grid.rows) // len(examples)  # rows of a source, idle ones included where negatives were equal
+    sources = [example["source"] for example in examples for _ in range(most)]
     ids = pad(sources, 0, grid.rows.device)
     lengths = torch.tensor(list(map(len, sources)))
     logits = task.model(

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 
 import pytest
 import tiny
@@ -286,3 +287,24 @@ def test_tiny_models_of_all_kinds_work_together(tmp_path):
         for edit in sentence["edits"]:
             assert text[edit["start"] : edit["end"]] == edit["original"]
     assert "contrast|model:" in result.signature
+
+
+def test_several_rerankers_are_one_with_the_profile_of_the_first_that_has_any(tmp_path):
+    base, other = tiny.save_t5(tmp_path / "base"), tiny.save_t5(tmp_path / "btr", bidirectional=True)
+    profile = {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 9}
+    (tmp_path / "btr" / "profiles.json").write_text(json.dumps({"minimal": profile}))
+    corrector = Corrector.load(base, ["base", f"l2r:{base}", f"contrast:{other}"])
+    assert corrector.reranker.kind == "base+l2r+contrast"
+    assert (corrector.search.size, corrector.rule.top, corrector.rule.threshold, corrector.gap) == (4, 2, 0.3, 9)
+    assert re.search(r"\|base\|btr:.*\+l2r\|model:.*\+contrast\|model:.*\|average:log\|top:2", corrector.signature)
+    row = Candidates("he go", ("he goes", "go"), (-1.0, -3.0))
+    (scored,) = corrector.score([row])
+    parts = [own.score_many([row])[0].means for own in corrector.reranker.rerankers]
+    assert scored.means == pytest.approx([sum(own) for own in zip(*parts)])
+    assert parts[0] == (-1.0, -3.0)
+
+
+@pytest.mark.parametrize("reranker", [[], ["none", "base"], ["mbr", "none"]])
+def test_none_stands_by_itself(reranker):
+    with pytest.raises(InputError, match="or none by itself"):
+        Corrector.load(reranker=reranker)

@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import pytest
 import tiny
 import torch
@@ -6,7 +8,8 @@ from hypothesis import strategies as st
 
 from btr.corpus.candidates import Candidates
 from btr.models.load import load
-from btr.rerankers.contrast import NEAR, Contrast, differing, differing_places, telling_places
+from btr.rerankers.contrast import Contrast
+from btr.rerankers.differences import NEAR, differing, differing_places, telling_places
 from btr.rerankers.score import load_reranker
 
 END = 1
@@ -72,7 +75,8 @@ def test_scores_are_those_of_the_librarys_forward_pass(tmp_path, style, budget):
         looks.add(near)
         assert scored.means == pytest.approx(plainly(loaded, reranker.mask, row, near), abs=1e-4)
     assert looks == {0, NEAR}
-    assert reranker.score_many(rows[:1]) == reranker.score_many(rows)[:1]
+    (alone,) = reranker.score_many(rows[:1])
+    assert alone.means == pytest.approx(reranker.score_many(rows)[0].means, abs=1e-4)
 
 
 def plainly(loaded, mask, row, near):
@@ -100,19 +104,38 @@ def test_it_is_named_by_its_kind(tmp_path):
 def test_of_an_encoder_it_is_the_sum_of_its_own_scores_where_candidates_differ(tmp_path):
     folder = tiny.save_encoder(tmp_path, "bert")
     contrast, whole = load_reranker(f"contrast:{folder}"), load_reranker(f"roberta:{folder}")
-    assert contrast.signature == whole.signature.replace("roberta", "contrast", 1)
+    assert contrast.signature == whole.signature.replace("roberta", "contrast", 1) + "|near:0,2"
     one, other = "he goes a b c d e a b", "he went a b c d e a b"
     every = [whole.token_log_probs("he go", text) for text in (one, other)]
     ids = [contrast.encode_candidate("he go", text) for text in (one, other)]
-    places = telling_places([own.ids for own in ids], NEAR)
-    expected = [
-        sum(value for value, (place, _) in zip(values, own.places, strict=True) if place in telling)
-        for values, own, telling in zip(every, ids, places, strict=True)
-    ]
-    assert sum(place in places[0] for place, _ in ids[0].places) == 1 + 1 + NEAR  # of nine
-    orders = [(0, 1), (1, 0)]  # in one of them, the second is better where they differ
-    found = [contrast.score("he go", [(one, other)[k] for k in order]).means for order in orders]
-    assert any(means == pytest.approx([expected[k] for k in order], abs=1e-5) for means, order in zip(found, orders))
+
+    def sums(near):
+        return [
+            sum(value for value, (place, _) in zip(values, own.places, strict=True) if place in telling)
+            for values, own, telling in zip(every, ids, telling_places([own.ids for own in ids], near), strict=True)
+        ]
+
+    assert sum(place in telling_places([own.ids for own in ids], NEAR)[0] for place, _ in ids[0].places) == 1 + 1 + NEAR
+    first = sums(0)
+    better = first.index(max(first))
+    for order, near in (([better, 1 - better], 0), ([1 - better, better], NEAR)):
+        found = contrast.score("he go", [(one, other)[k] for k in order]).means
+        assert found == pytest.approx([sums(near)[k] for k in order], abs=1e-5)
+
+
+def test_a_row_may_be_asked_for_another_token_at_the_second_look(tmp_path):
+    """Where tokens are repeated, what one candidate asks beside its difference is what another asked in its own."""
+    loaded = load("btr", tiny.save_t5(tmp_path, bidirectional=True))
+    reranker = Contrast(loaded)
+    texts = "a a b b", "a a b", "a b b b"
+    moved = 0
+    for order in permutations(texts):
+        row = Candidates("a b", order)
+        first = plainly(loaded, reranker.mask, row, 0)
+        moved += max(first) > first[0]
+        expected = plainly(loaded, reranker.mask, row, NEAR if max(first) > first[0] else 0)
+        assert reranker.score_many([row])[0].means == pytest.approx(expected, abs=1e-4)
+    assert moved
 
 
 def test_what_is_too_long_is_not_scored(tmp_path):

@@ -237,7 +237,7 @@ def test_without_log_probabilities_what_needs_them_is_left_out_and_told(tmp_path
     assert any(row.startswith("MBR + base") for row, _ in cells(tmp_path / "report", "table-05"))
     assert not any(row.startswith("MBR + base") for row, _ in cells(tmp_path / "report", "table-07-large"))
     told = (tmp_path / "report" / "report.md").read_text()
-    assert told.count("MBR + base: no scores of these candidates") == 1
+    assert told.count("MBR + base has no part in these candidates: they come without") == 1
 
 
 def test_models_write_and_score(tmp_path):

@@ -14,12 +14,13 @@ from btr.candidates.generate import generate_many, load_engine
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import Edit
 from btr.corpus.scores import Scored
-from btr.correction import MODEL, NONE, RERANKER
+from btr.correction import MODEL, NONE, RERANKER, as_list
 from btr.correction.blocks import Block
 from btr.correction.changes import allowed, place
 from btr.correction.language import is_english
-from btr.correction.profiles import read_profile
+from btr.correction.profiles import Profile, read_profile
 from btr.correction.segments import Segment, cut_segments
+from btr.errors import InputError
 from btr.metrics.errant import extract_edits
 from btr.models.load import choose_device, is_t5
 from btr.rerankers.base import Decision, Reranked, Reranker, Rule
@@ -70,13 +71,17 @@ class Corrector:
         top: int | None = None,
         device: str | None = None,
     ) -> "Corrector":
-        """Models by name, and the profile's settings where none are given. Several rerankers are added.
+        """Models by name, and the profile's settings where none are given.
 
+        Several rerankers are one, as in `btr score`; the profile is that of the first that has any.
         On a CPU, all computes in int8, and what becomes of a sentence does not depend on those beside it.
         """
-        specs = [reranker] if isinstance(reranker, str) else list(reranker)
+        specs = as_list(reranker)
+        if not specs or (NONE in specs and len(specs) > 1):
+            raise InputError("name one or more rerankers, or none by itself.")
         with_model = [spec for spec in specs if spec.partition(":")[0] in WITH_MODEL]
-        settings = read_profile(model if specs == [NONE] else [*with_model, *specs][0], profile)
+        found = [read_profile(own, profile) for own in ([model] if specs == [NONE] else with_model or specs)]
+        settings = next((own for own in found if own != Profile()), Profile())
         fast = is_t5(model)
         engine, dtype = ("ctranslate2", "int8") if fast else ("transformers", "float32")
         search = Search(

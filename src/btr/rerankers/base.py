@@ -87,6 +87,7 @@ class Reranker(ABC):
 
     kind: str
     signature: str
+    needs_log_probs = False  # the base model's, of every candidate
 
     @abstractmethod
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:

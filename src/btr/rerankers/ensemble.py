@@ -20,6 +20,7 @@ class Ensemble(Reranker):
     def __init__(self, rerankers: Sequence[Reranker], average: str = "log", weights: Sequence[float] = ()) -> None:
         self.rerankers = rerankers
         self.average, self.weights = average, weights
+        self.needs_log_probs = any(reranker.needs_log_probs for reranker in rerankers)
         self.kind = "+".join(dict.fromkeys(reranker.kind for reranker in rerankers))
         self.signature = "+".join(reranker.signature for reranker in rerankers)
         self.signature += name_combination(len(rerankers), average, weights)

@@ -37,6 +37,7 @@ class Base(Free):
     """The base model's own log-probabilities, so that f is its own probability among the candidates."""
 
     kind = "base"
+    needs_log_probs = True
 
     def score_row(self, row: Candidates) -> Scored:
         if row.log_probs is None and len(row.candidates) == 1:  # a source that was passed through: nothing to compare

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from btr.correction import MODEL, NONE, RERANKER
+from btr.correction import MODEL, NONE, RERANKER, as_list
 from btr.correction.correct import load_corrector
 from btr.errors import InputError
 from btr.serving.settings import HOST, PORT, Settings
@@ -38,8 +38,7 @@ def serve(
         raise InputError(f"serving needs the extra 'serve': pip install 'btr-gec[serve]' ({error}).") from None
     settings = Settings(max_characters, max_requests, timeout, token or None, tuple(allow_origin), is_loopback(host))
     with bind(host, port) as listener:
-        reranker = options.get("reranker", RERANKER)
-        together = reranker if isinstance(reranker, str) else " + ".join(reranker)
+        together = " + ".join(as_list(options.get("reranker", RERANKER)))
         names = options.get("model", MODEL), None if together == NONE else together
         app = make_app(load_corrector(options), settings, names)
         log.start()

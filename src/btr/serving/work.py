@@ -61,7 +61,7 @@ class Worker:
         """Candidates' scores by the reranker, or by the base model if there is none; and the decision."""
         rule = replace(self.corrector.rule, top=None)  # all that are given take part
         reranker = self.corrector.reranker
-        if reranker and "base" in reranker.kind.split("+"):
+        if reranker and reranker.needs_log_probs:
             rows = [replace(row, log_probs=self.log_probs(row)) for row in rows]
         scores = iter(self.corrector.score(rows) if reranker else ())
         for row in rows:

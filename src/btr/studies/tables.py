@@ -50,10 +50,10 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
         notes.append(
             f"{', '.join(careful)}: no λ is better on {validation} than the base model’s own choice, which stays."
         )
-    if absent := [name for name in plan.rerankers if name not in results.rerankers_of(writer)]:
-        notes.append(
-            f"{', '.join(absent)}: no scores of these candidates, or none of their log-probabilities, which base needs."
-        )
+    for absent in (own for own in plan.rerankers if own not in results.rerankers_of(writer)):
+        needs = "base" in plan.rerankers[absent].models
+        why = "they come without the log-probabilities that base is" if needs else "there are no scores of them"
+        notes.append(f"{absent} has no part in these candidates: {why}.")
     title = f"Results on each set with candidates from {writer}. Bold: the highest but for the oracle."
     return Sheet(name, number, title, "Model", groups, embolden(rows, [*scores, *crossed], 1), notes, signatures)
 

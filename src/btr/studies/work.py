@@ -15,6 +15,8 @@ from btr.metrics.evaluate import read_hypotheses
 from btr.metrics.gold import Gold, load_gold
 from btr.metrics.significance import RESAMPLES
 from btr.rerankers.base import Rule
+from btr.rerankers.differences import NEAR
+from btr.rerankers.free import Base
 from btr.rerankers.rerank import read_ensemble
 from btr.rerankers.score import load_reranker, score
 from btr.rerankers.table import THRESHOLDS, Setting
@@ -24,7 +26,6 @@ from btr.studies.stages import Made, Stages
 from btr.training.recipe import expand
 
 LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
-BASE = "base"  # the reranker that is the base model's own log-probabilities
 BY_POSITION = {"btr": "btr", "contrast": "btr", "l2r": "l2r", "r2l": "r2l", "roberta": "roberta"}
 
 
@@ -96,9 +97,16 @@ class Work:
             paths = map(expand, reranker.scores.get(writer, {}).get(own.name, []))
             return [Made(Path(path), self.stages.hash_of(path), {}) for path in paths]
         candidates = self.candidates(self.plan.candidates[writer], own)
-        if not candidates or (BASE in reranker.models and not have_log_probs(candidates.path)):
+        if not candidates or not self.can_score(reranker, writer, own):
             return []
         return [self.score(candidates, spec, own.name) for spec in reranker.models]
+
+    def can_score(self, reranker: Reranker, writer: str, own: Set) -> bool:
+        """Whether a set's candidates, and the validation set's, have the log-probabilities that a reranker may need."""
+        if Base.kind not in reranker.models:
+            return True
+        files = [self.candidates(self.plan.candidates[writer], each) for each in (own, self.validation)]
+        return all(made is not None and have_log_probs(made.path) for made in files)
 
     def score(self, candidates: Made, spec: str, about: str) -> Made:
         """One model's scores of as many candidates as take part at all."""
@@ -106,6 +114,8 @@ class Work:
         model = expand(model)
         identity, top = self.stages.model_hash(model) if model else "", max(self.plan.top)
         key = {"candidates": candidates.hash, "kind": kind, "model": identity, "top": top}
+        if kind == "contrast":
+            key["near"] = NEAR
         asked = f"{kind}:{model}" if model else kind
 
         def make(path: Path) -> Mapping[str, Any]:

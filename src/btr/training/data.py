@@ -16,6 +16,7 @@ from btr.corpus.files import file_hash, read_lines
 from btr.corpus.pairs import read_pairs
 from btr.errors import InputError
 from btr.progress import track
+from btr.training.listwise import NEAR
 from btr.training.recipe import Data, Objective, Synthetic, expand
 from btr.training.tasks import Example, Task
 
@@ -58,7 +59,7 @@ def fingerprint(task: Task, data: Data) -> str:
     vocabulary = hashlib.sha256(repr(sorted(task.tokenizer.get_vocab().items())).encode()).hexdigest()
     recipe: list[Any] = [task.recipe.kind, task.recipe.task, task.recipe.objective.negatives, data.model_dump()]
     if task.recipe.objective.listwise:
-        recipe.append(task.recipe.objective.softness)
+        recipe += [task.recipe.objective.softness, NEAR]
     return hashlib.sha256(json.dumps([files, vocabulary, recipe]).encode()).hexdigest()[:12]
 
 

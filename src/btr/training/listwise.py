@@ -1,8 +1,8 @@
 """The listwise objective: a BTR learns to score candidates as `contrast` does, so that f is shared as it should be.
 
-Each token in which candidates differ, or near which, is masked by itself; the sums are what `rerankers/contrast.py`
-gives, and the loss is the cross-entropy of f over the candidates. Either gold should have all of f, or the base model's
-own candidates share it by their use.
+Each token in which candidates differ, or near which, is masked by itself; their sums are scores as those of
+`rerankers/contrast.py`, and the loss is the cross-entropy of f over the candidates. Either gold should have all of f,
+or the base model's own candidates share it by their use.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,12 @@ from torch import Tensor
 
 from btr.models.grid import make_grid
 from btr.rerankers.base import softmax
-from btr.rerankers.contrast import NEAR, telling_places
+from btr.rerankers.differences import telling_places
 from btr.training import objectives
 from btr.training.masking import Tokens
 from btr.training.tasks import Batch, BTRTask, Example
 
+NEAR = 3  # tokens on each side of a difference that are masked, too
 MOST = 64  # rows of an example; where candidates differ in more tokens, it is left out
 
 

@@ -17,7 +17,7 @@ from btr.errors import InputError
 from btr.models.grid import Grid, make_grid, states
 from btr.models.load import start_token
 from btr.rerankers.btr import mask_token
-from btr.rerankers.contrast import differing, differing_places
+from btr.rerankers.differences import differing, differing_places
 from btr.training import objectives
 from btr.training.masking import Tokens, corrupt_spans, draw_places, mask
 from btr.training.recipe import Recipe

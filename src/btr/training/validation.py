@@ -22,7 +22,15 @@ from btr.rerankers.encoders import BERT, RoBERTa
 from btr.rerankers.left_to_right import RightToLeft
 from btr.rerankers.table import THRESHOLDS, Setting, Table
 from btr.resume import windows
+from btr.training.listwise import NEAR
 from btr.training.recipe import Recipe, Validation, expand
+
+
+class Closely(Contrast):
+    """As the listwise objective scores: the tokens near differences are asked about whichever candidate is first."""
+
+    first = second = NEAR
+
 
 RERANKERS: dict[str, Any] = {"btr": BTR, "r2l": RightToLeft, "roberta": RoBERTa, "bert": BERT}
 
@@ -32,7 +40,7 @@ class Validator:
 
     def __init__(self, recipe: Recipe) -> None:
         self.kind, self.settings = recipe.kind, recipe.validation
-        self.reranker: Any = Contrast if recipe.objective.listwise else RERANKERS.get(recipe.kind)
+        self.reranker: Any = Closely if recipe.objective.listwise else RERANKERS.get(recipe.kind)
         self.metric, self.sources, self.targets = read_gold(self.settings)
         self.rows: list[Candidates] = []
         if self.settings.candidates:
