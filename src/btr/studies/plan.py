@@ -61,6 +61,7 @@ class Reranker(Part):
     negatives: int | None = Field(None, ge=0)  # a_train, where several are compared
     threshold: bool = True  # whether it has a λ; the paper's R2L and BERT have none
     mix: bool = False
+    int8: bool = False  # models score in int8: faster on a CPU, and not exact
 
     @model_validator(mode="after")
     def _one_way(self) -> "Reranker":

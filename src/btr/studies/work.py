@@ -18,7 +18,7 @@ from btr.rerankers.base import Rule
 from btr.rerankers.differences import NEAR
 from btr.rerankers.free import Base
 from btr.rerankers.rerank import read_ensemble
-from btr.rerankers.score import load_reranker, score
+from btr.rerankers.score import WITH_MODEL, load_reranker, score
 from btr.rerankers.table import THRESHOLDS, Setting
 from btr.studies import measures
 from btr.studies.plan import Corpus, Plan, Reranker, Writer
@@ -99,7 +99,7 @@ class Work:
         candidates = self.candidates(self.plan.candidates[writer], own)
         if not candidates or not self.can_score(reranker, writer, own):
             return []
-        return [self.score(candidates, spec, own.name) for spec in reranker.models]
+        return [self.score(candidates, spec, own.name, reranker.int8) for spec in reranker.models]
 
     def can_score(self, reranker: Reranker, writer: str, own: Set) -> bool:
         """Whether a set's candidates, and the validation set's, have the log-probabilities that a reranker may need."""
@@ -108,7 +108,7 @@ class Work:
         files = [self.candidates(self.plan.candidates[writer], each) for each in (own, self.validation)]
         return all(made is not None and have_log_probs(made.path) for made in files)
 
-    def score(self, candidates: Made, spec: str, about: str) -> Made:
+    def score(self, candidates: Made, spec: str, about: str, int8: bool) -> Made:
         """One model's scores of as many candidates as take part at all."""
         kind, _, model = spec.partition(":")
         model = expand(model)
@@ -116,10 +116,13 @@ class Work:
         key = {"candidates": candidates.hash, "kind": kind, "model": identity, "top": top}
         if kind == "contrast":
             key["near"] = NEAR
+        int8 = int8 and kind in WITH_MODEL
+        if int8:
+            key["int8"] = True
         asked = f"{kind}:{model}" if model else kind
 
         def make(path: Path) -> Mapping[str, Any]:
-            return {"signature": score(candidates.path, [asked], path, top=top), "spec": spec}
+            return {"signature": score(candidates.path, [asked], path, top=top, int8=int8), "spec": spec}
 
         return self.stages.file("scores", key, ".jsonl", make, f"{spec}, {about}")
 
