@@ -276,8 +276,9 @@ def test_models_write_and_score(tmp_path):
     assert bytes_of(tmp_path / "report") == before
     assert "|int8" not in (tmp_path / "report" / "table-05.csv").read_text()
     plan["rerankers"]["Both"] = {"models": [models["BTR"][0], "base"], "int8": True}
+    plan["rerankers"]["Contrast"] = {"models": [models["RoBERTa"][0].replace("roberta:", "contrast:", 1)]}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
-    assert btr.study(tmp_path / "study.yaml", tmp_path / "report")["ran"]["scores"] == 2
+    assert btr.study(tmp_path / "study.yaml", tmp_path / "report")["ran"]["scores"] == 3
     signatures = {row[:4]: cell["signature"] for (row, _), cell in cells(tmp_path / "report", "table-05").items()}
     assert "|int8+base|btr:" in signatures["Both"]
 

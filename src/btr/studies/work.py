@@ -26,7 +26,7 @@ from btr.studies.stages import Made, Stages
 from btr.training.recipe import expand
 
 LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
-BY_POSITION = {"btr": "btr", "contrast": "btr", "l2r": "l2r", "r2l": "r2l", "roberta": "roberta"}
+BY_POSITION = "btr", "l2r", "r2l", "roberta"  # rerankers that predict every token; contrast asks about few
 
 
 class Set:
@@ -242,10 +242,8 @@ class Work:
         if kind not in BY_POSITION:
             return None
         model = expand(model)
-        key = {"set": self.validation.key, "kind": BY_POSITION[kind], "model": self.stages.model_hash(model)}
-        told: list[float] = self.stages.value(
-            "losses", key, lambda: measure_losses(f"{BY_POSITION[kind]}:{model}", self.validation)
-        )
+        key = {"set": self.validation.key, "kind": kind, "model": self.stages.model_hash(model)}
+        told: list[float] = self.stages.value("losses", key, lambda: measure_losses(f"{kind}:{model}", self.validation))
         return told
 
 
