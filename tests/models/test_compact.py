@@ -158,7 +158,8 @@ def test_ctranslate2_int8_is_that_of_the_original(tmp_path, style):
     first, second = (Fast(name, "int8").search(SOURCES, search) for name in (plain, small))
     for one, other in zip(first, second, strict=True):
         assert [own.tokens for own in one] == [own.tokens for own in other]
-        assert [own.log_prob for own in one] == pytest.approx([own.log_prob for own in other], rel=2e-6)
+        # Scales differ in their last bits, and so may an activation's rounding to int8 on some processors.
+        assert [own.log_prob for own in one] == pytest.approx([own.log_prob for own in other], rel=5e-5)
     exact, rough = (Fast(name, "float32").log_probs(SOURCES, SOURCES) for name in (plain, small))
     assert exact != pytest.approx(rough, rel=1e-4)  # without int8 they are two models
     assert {path.name for path in Path(small).glob("ctranslate2-*")} == {"ctranslate2-float32", "ctranslate2-int8"}
