@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from btr.rerankers.free import Base
 from btr.studies.measures import marked
 from btr.studies.results import COLUMNS, Results, figure, known_by
 from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, embolden
@@ -51,7 +52,7 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
             f"{', '.join(careful)}: no λ is better on {validation} than the base model’s own choice, which stays."
         )
     for absent in (own for own in plan.rerankers if own not in results.rerankers_of(writer)):
-        needs = "base" in plan.rerankers[absent].models
+        needs = Base.kind in plan.rerankers[absent].models
         why = "they come without the log-probabilities that base is" if needs else "there are no scores of them"
         notes.append(f"{absent} has no part in these candidates: {why}.")
     title = f"Results on each set with candidates from {writer}. Bold: the highest but for the oracle."

@@ -63,6 +63,7 @@ class Work:
         self.sets = {name: Set(name, corpus, stages) for name, corpus in plan.sets.items()}
         self.validation = self.sets[plan.validation]
         self._rows: dict[tuple[str, ...], tuple[str, list[Scored]]] = {}
+        self._log_probs: dict[str, bool] = {}  # whether candidates have them, by hash
 
     def candidates(self, writer: Writer, own: Set) -> Made | None:
         """A set's candidates; none if they are files, and there is none for this set."""
@@ -106,7 +107,14 @@ class Work:
         if Base.kind not in reranker.models:
             return True
         files = [self.candidates(self.plan.candidates[writer], each) for each in (own, self.validation)]
-        return all(made is not None and have_log_probs(made.path) for made in files)
+        return all(made is not None and self.have_log_probs(made) for made in files)
+
+    def have_log_probs(self, made: Made) -> bool:
+        """Whether candidates come with what the base model found them worth; a lone one needs none."""
+        if made.hash not in self._log_probs:
+            rows = read_candidates(made.path)
+            self._log_probs[made.hash] = all(row.log_probs is not None or len(row.candidates) == 1 for row in rows)
+        return self._log_probs[made.hash]
 
     def score(self, candidates: Made, spec: str, about: str, int8: bool) -> Made:
         """One model's scores of as many candidates as take part at all."""
@@ -245,11 +253,6 @@ class Work:
         key = {"set": self.validation.key, "kind": kind, "model": self.stages.model_hash(model)}
         told: list[float] = self.stages.value("losses", key, lambda: measure_losses(f"{kind}:{model}", self.validation))
         return told
-
-
-def have_log_probs(path: Path) -> bool:
-    """Whether candidates come with what the base model found them worth; a lone one needs none."""
-    return all(row.log_probs is not None or len(row.candidates) == 1 for row in read_candidates(path))
 
 
 def split_seeds(files: Sequence[Made]) -> list[list[Made]]:
