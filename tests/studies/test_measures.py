@@ -4,8 +4,10 @@ import pytest
 from four import EQUAL, ROWS, write_gold
 
 from btr.metrics.gold import load_gold
-from btr.rerankers.table import Setting
-from btr.studies.measures import choose_examples, marked, measure_base, measure_rows, tune_parts, tune_rows
+from btr.metrics.significance import bootstrap
+from btr.rerankers.table import Setting, Table
+from btr.studies.measures import choose_examples, marked, measure_base, measure_rows
+from btr.studies.tune import describe, try_all
 
 
 @pytest.fixture
@@ -43,10 +45,28 @@ def test_a_reranker_by_hand(gold):
 
 
 def test_the_difference_to_the_base_has_an_interval(gold):
+    """Of the four sentences, the first is the one that λ = 0.1 changes."""
     found = measure_rows(gold, ROWS, Setting(2, 0.1))["tuned"]
-    low, high = found["difference"]["f0.5"]
-    assert low <= 200 / 3 - f(1 / 2, 1 / 3) <= high
-    assert 0 < found["p"]["f0.5"] <= 1
+    texts = [[row.candidates[k and number == 0] for number, row in enumerate(ROWS)] for k in (0, 1)]
+    test = bootstrap(gold.metric, *map(gold.metric.counts, texts))["f0.5"]
+    assert found["difference"]["f0.5"] == pytest.approx([100 * value for value in test.interval])
+    assert found["p"]["f0.5"] == test.p
+
+
+def test_the_cross_validated_difference_has_an_interval(gold):
+    """Two folds: the setting that is best on sentences 2 and 4 chooses for 1 and 3, and the other way round."""
+    table = Table(gold.metric, [ROWS])
+    found = describe(table, [2], [0.0, 0.1, 1.0], 2)["crossed"]
+    chosen = [0, 0, 0, 0]
+    for fold, own in enumerate(found["settings"]):
+        chosen[fold::2] = table.choose([Setting(**own)])[0, fold::2]
+    texts = [row.candidates[k] for row, k in zip(ROWS, chosen)]
+    base = [row.candidates[0] for row in ROWS]
+    counts = [gold.metric.counts(own) for own in (base, texts)]
+    before, after = (gold.metric.score_counts(own).value for own in counts)
+    assert found["difference"] == pytest.approx(after - before)
+    test = bootstrap(gold.metric, *counts)["f0.5"]
+    assert (found["interval"], found["p"]) == (pytest.approx([100 * value for value in test.interval]), test.p)
 
 
 def test_what_a_threshold_does(gold):
@@ -61,11 +81,11 @@ def test_what_a_threshold_does(gold):
 
 def test_tuning_alone_and_as_a_mixture(gold):
     limits = [1, 2], [0.0, 0.1, 1.0], 2
-    alone = tune_rows(gold.metric, ROWS, *limits)
+    alone = try_all(Table(gold.metric, [ROWS]), *limits)
     assert (alone["best"]["top"], alone["best"]["threshold"]) == (2, 0.0)
     assert alone["grid"][1] == pytest.approx([f(3 / 4, 1), 200 / 3, f(1 / 2, 1 / 3)])
     assert alone["changed"] == [[False] * 3, [True, True, False]]
-    mixed = tune_parts(gold.metric, [EQUAL, ROWS], *limits)
+    mixed = describe(Table(gold.metric, [EQUAL, ROWS]), *limits)
     assert mixed["best"]["weights"][1] > 0
     assert mixed["best"]["scores"]["f0.5"] == pytest.approx(f(3 / 4, 1))
 

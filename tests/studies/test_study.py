@@ -17,7 +17,7 @@ from btr.studies.stages import Stages
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "study.yaml"
-TABLES = "2", "5", "6", "7 and 27", "8 to 10", "9 and 20", "14 and 15", "16 and 17", "18", "19", "22", "23", "24", "25"
+TABLES = "2", "5", "6", "7 and 27", "8 and 10", "9 and 20", "14 and 15", "16 and 17", "18", "19", "22", "23", "24", "25"
 TABLES = *TABLES, "26", "29", "1 and 28"
 FIGURES = "3", "4", "12", "15", "8 and 9", "10 and 11", "13 and 14", "6", "7"
 
@@ -51,6 +51,11 @@ def test_every_table_and_figure_is_there_or_says_why(ran):
             caption = f"{kind}{'s' if ' ' in number else ''} {number}."
             assert f"<b>{caption}</b>" in page
             assert f"**{caption}" in text
+    assert set(result["gaps"]) == {
+        *("Tables 7 and 27", "Tables 8 and 10", "Tables 9 and 20", "Tables 14 and 15", "Table 19"),
+        *("Figure 3", "Figure 6", "Figure 7"),
+    }
+    assert "btr study examples/study.yaml -o report" in text
     assert page.count("not computed, since") == len(result["gaps"]) == text.count("not computed, since")
     assert set(result["files"]) == set(bytes_of(folder))
 
@@ -190,7 +195,10 @@ def test_seeds_mixtures_larger_models_and_runs(tmp_path):
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
     folder = tmp_path / "report"
     result = btr.study(tmp_path / "study.yaml", folder)
-    assert set(result["gaps"]) == {"Tables 8 to 10", "Table 2", "Tables 22 and 23", "Figure 3"}
+    assert set(result["gaps"]) == {
+        *("Tables 8 and 10", "Table 2", "Tables 22 and 23", "Figure 3"),
+        *("Table 24, figures 10 to 12", "Table 25, figures 13 to 15"),
+    }
     f0 = 100 * 1.25 * 3 / (4 + 0.25 * 3)  # without λ: three of four edits are right, and all are found
     base = 100 * 1.25 * 1 / (2 + 0.25 * 3)
     # Averaged with a seed that knows nothing, margins are tanh of a quarter of the difference; λ = 0 stays the best.
@@ -201,7 +209,7 @@ def test_seeds_mixtures_larger_models_and_runs(tmp_path):
         for row in ("BTR (λ = 0)", "BTR w/o negatives (λ = 0)", "Plain"):
             assert float(found[row, "Toy F0.5"]["value"]) == pytest.approx(f0)
         assert float(found["Plain", "Toy Δ base [95 %]"]["value"]) == pytest.approx(f0 - base)
-        (mixed,) = [row for row, column in found if row.startswith("Mixture") and column == "Toy F0.5"]
+        (mixed,) = [row for row, column in found if row.startswith("Mixture (") and column == "Toy F0.5"]
         assert "|weights:" in found[mixed, "Toy F0.5"]["signature"]
         assert float(found[mixed, "Toy F0.5"]["value"]) == pytest.approx(f0)
     assert ("BTR w/o negatives, a_train = 0", "0.1") in cells(folder, "table-14")
@@ -278,9 +286,16 @@ def test_models_write_and_score(tmp_path):
     plan["rerankers"]["Both"] = {"models": [models["BTR"][0], "base"], "int8": True}
     plan["rerankers"]["Contrast"] = {"models": [models["RoBERTa"][0].replace("roberta:", "contrast:", 1)]}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
+    before = set((tmp_path / "report" / "work").glob("losses-*"))
     assert btr.study(tmp_path / "study.yaml", tmp_path / "report")["ran"]["scores"] == 3
-    signatures = {row[:4]: cell["signature"] for (row, _), cell in cells(tmp_path / "report", "table-05").items()}
-    assert "|int8+base|btr:" in signatures["Both"]
+    (added,) = set((tmp_path / "report" / "work").glob("losses-*")) - before
+    values = [json.loads(path.read_text())["value"] for path in before]
+    assert json.loads(added.read_text())["value"] in values  # contrast can be asked about every token, too
+    assert "|int8+base|btr:" in cells(tmp_path / "report", "table-05")["Both w/o λ", "Toy F0.5"]["signature"]
+    told = (tmp_path / "report" / "report.md").read_text()
+    figure = told[told.index("**Figure 3.") : told.index("**Figure 4.")]
+    (contrasting,) = re.findall("^- Contrast: .*", figure, re.MULTILINE)
+    assert "roberta|model:" in contrasting  # what was asked, not how it scores
 
 
 def test_the_papers_cells_to_the_digit(data, tmp_path):
@@ -318,7 +333,13 @@ def test_plans_of_the_repository_can_be_read(path):
         ({"rerankers": {"MBR": {"model": ["mbr"]}}}, "rerankers.MBR.model is no key of a study; did you mean models?"),
         ({"rerankers": {"MBR": {}}}, "rerankers.MBR: say either models or scores."),
         ({"rerankers": {"MBR": {"models": "mbr"}}}, "rerankers.MBR.models: must be a list, e.g. [FILE]."),
-        ({"rerankers": {"MBR": {"models": ["mbx"]}}}, "'mbx' is no reranker"),
+        ({"rerankers": {"MBR": {"models": ["mbx"]}}}, "study.yaml: rerankers.MBR: 'mbx' is no reranker"),
+        ({"rerankers": {"MBR": "mbr"}}, "rerankers.MBR: must be keys with values"),
+        ({"rerankers": {"MBR": {"models": ["mbr"], "mix": True}}}, "a mixture needs several models"),
+        ({"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"]}}, "int8": True}}}, "int8 is for models"),
+        ({"rerankers": {"A": {"models": ["btr:a", "btr:b", "r2l:a", "r2l:b", "r2l:c"]}}}, "or as many seeds"),
+        ({"rerankers": {"A": {"models": ["btr:no/such/model"]}}}, "no/such/model: no such folder"),
+        ({"rerankers": {"A": {"models": ["mbr", "base"]}}}, "A is looked at closely, and needs log-probabilities"),
         ({"sets": {"Letters": {"metric": "gleu"}}}, "sets.Letters: gleu needs source and reference."),
         ({"candidates": {"A": {"model": "x", "files": {"Letters": "y"}}}}, "candidates.A: say either files"),
         ({"candidates": {"A": {"files": {"Letters (GLEU)": "y"}}}}, "needs those of the validation set, Letters"),
@@ -336,6 +357,12 @@ def test_bad_plans_are_told_in_one_sentence(change, message, tmp_path, monkeypat
         btr.study(tmp_path / "study.yaml", tmp_path / "report")
     assert message in str(error.value)
     assert not (tmp_path / "report" / "report.html").exists()
+
+
+def test_a_name_twice_is_refused(tmp_path):
+    (tmp_path / "study.yaml").write_text(EXAMPLE.read_text().replace("  MBR:", "  Vote:"))
+    with pytest.raises(InputError, match=r"study.yaml, line \d+: is no proper YAML \(Vote stands there twice\)"):
+        read_plan(tmp_path / "study.yaml")
 
 
 @pytest.mark.parametrize(("missing", "code", "told"), [("torch", 0, ""), ("matplotlib", 2, "needs the extra 'train'")])

@@ -38,19 +38,20 @@ def results():
     case = {"percent": 0.0}
     reranked = {
         "tuned": tuned,
-        "plain": tuned,
+        "plain": {**tuned, **scored(28.0)},
         "setting": {"top": 5, "threshold": 1.0},
         "decisions": {"accept": case, "reject": case, "equal": {"percent": 100.0}},
         "by": by(1),
         "reranker": "btr|model:x",
         "seconds": 12.6,
     }
+    crossed = {**scored(30.5), "folds": 10, "difference": 0.5, "interval": [-0.2, 1.2], "p": 0.2}
     found = {"base": base, "oracle": base, "candidates": 5, "by": by(0), "source": "candidates.jsonl#1234"}
     return Results(
         PLAN,
         bases={("Base", "Dev"): {**found, "signature": "errant|gold:A", "seconds": None}},
         reranked={("BTR", "Base", "Dev"): reranked},
-        tuned={("BTR", "Base", "Dev"): {"crossed": {**scored(30.5), "folds": 10}}},
+        tuned={("BTR", "Base", "Dev"): {"crossed": crossed}},
     )
 
 
@@ -77,7 +78,7 @@ def test_the_most_frequent_types(results):
 
 def test_main_results(results):
     sheet = main_results(results, "Base", "Table 5", "table-05")
-    assert sheet.groups == [("Dev", ["P", "R", "F0.5", "Δ base [95 %]", "cross-validated"])]
+    assert sheet.groups == [("Dev", ["P", "R", "F0.5", "Δ base [95 %]", "cross-validated", "its Δ base [95 %]"])]
     assert [row.label for row in sheet.rows] == ["Oracle (5 candidates)", "Base", "BTR (λ = 1)", "  w/o λ"]
     assert [cell.text for cell in sheet.rows[2].cells] == [
         "31.00",
@@ -85,7 +86,10 @@ def test_main_results(results):
         "31.00",
         "+1.00† [+29.00, +31.00]",
         "30.50",
+        "+0.50 [−0.20, +1.20]",
     ]
+    assert [cell.text for cell in sheet.rows[3].cells[2:]] == ["28.00", "−2.00† [+29.00, +31.00]", "–", "–"]
+    assert [row.partition(",")[0] for row in to_csv(sheet).splitlines()[-12::6]] == ["BTR (λ = 1)", "BTR w/o λ"]
     assert sheet.rows[2].cells[4].style == "best"  # 30.50 cross-validated, above the base model's 30.00
     assert any("no λ is better" in note for note in sheet.notes)  # since nothing was accepted
 

@@ -205,7 +205,7 @@ def test_what_does_not_go_together(tmp_path: Path, changes: dict[str, object], e
         ({"dropout": 1}, "dropout: input should be less than 1."),
         ({"objective__mask": "much"}, "objective.mask: input should be a valid number, unable to parse string"),
         ({"data__pairs": "a.m2"}, "data.pairs: must be a list, e.g. [FILE]."),
-        ({"data": 3}, "data: input should be a valid dictionary"),
+        ({"data": 3}, "data: must be keys with values, not a single value."),
     ],
 )
 def test_wrong_values(tmp_path: Path, changes: dict[str, object], expected: str) -> None:
@@ -235,7 +235,7 @@ def test_files_that_cant_be_read(tmp_path: Path) -> None:
         read_recipe(tmp_path / "none.yaml")
     with pytest.raises(InputError, match=r": is a folder; name a recipe in it\.$"):
         read_recipe(tmp_path)
-    with pytest.raises(InputError, match=r"recipe.yaml, line 2: is not YAML \(.*\)\.$"):
+    with pytest.raises(InputError, match=r"recipe.yaml, line 2: is no proper YAML \(.*\)\.$"):
         read_recipe(saved(tmp_path, "kind: btr\ndata: }\n"))
     (tmp_path / "latin.yaml").write_bytes(b"kind: \xe9\n")
     with pytest.raises(InputError, match=r"latin.yaml: cannot be read \(.*\)\.$"):

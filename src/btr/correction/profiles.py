@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from btr.errors import InputError
-from btr.models.load import find
+from btr.models.places import find
 
 FILE = "profiles.json"
 NAMES = "minimal", "fluency"

@@ -13,7 +13,8 @@ from typing import Any
 from btr.errors import InputError, needs_models
 from btr.models.bidirectional import MODEL_TYPES
 from btr.models.compact import expand_to
-from btr.models.load import FILES, check_kind, fetch, find, first_line, quiet, read_config
+from btr.models.load import FILES, check_kind, fetch, first_line, quiet, read_config
+from btr.models.places import find
 from btr.models.rows import CONFIG_KEY
 
 COMPUTE = "float32", "int8"

@@ -25,8 +25,8 @@ from transformers.utils import logging as transformers_logging
 from btr.errors import InputError
 from btr.models import rows
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, check_bidirectional, make_bidirectional
+from btr.models.places import find
 
-SHIPPED = Path(__file__).parent / "shipped"
 RIGHT_TO_LEFT_KEY = "right_to_left"
 DTYPES = "float32", "bfloat16"
 TOKENIZER_FILES = "tokenizer.json", "spiece.model", "sentencepiece.bpe.model", "vocab.json", "vocab.txt"
@@ -148,19 +148,6 @@ def quiet() -> None:
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
-
-
-def find(name: str) -> str:
-    """A folder as it is, a shipped model by its name, and anything else as a hub id."""
-    if Path(name).is_dir():
-        return name
-    if (SHIPPED / name).is_dir():
-        return str(SHIPPED / name)
-    if Path(name).exists():
-        raise InputError(f"{name}: is a file; a model is a folder with config.json and model.safetensors.")
-    if name.startswith((".", "/", "~")) or name.count("/") > 1:  # a hub id is name or owner/name
-        raise InputError(f"{name}: no such folder.")
-    return name
 
 
 def fetch(name: str) -> Path:

@@ -7,7 +7,8 @@ from transformers import PreTrainedTokenizerBase
 
 from btr.errors import InputError
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, make_bidirectional
-from btr.models.load import RIGHT_TO_LEFT_KEY, find, load_tokenizer, quiet, read_config, read_model
+from btr.models.load import RIGHT_TO_LEFT_KEY, load_tokenizer, quiet, read_config, read_model
+from btr.models.places import find
 
 
 def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[Any, PreTrainedTokenizerBase]:

@@ -72,14 +72,9 @@ def load_reranker(
     spec: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False, budget: int = 4096
 ) -> Reranker:
     """A reranker from its description: `kind:model`, or the name of one that needs no model."""
-    kind, _, model = spec.partition(":")
-    if kind in FREE and not model:
+    kind, model = check_spec(spec)
+    if not model:
         return FREE[kind]()
-    if kind not in WITH_MODEL or not model:
-        raise InputError(
-            f"{spec!r} is no reranker; use {', '.join(f'{name}:MODEL' for name in WITH_MODEL)}, "
-            f"or one that needs no model: {', '.join(FREE)}."
-        )
     try:
         from btr.models.load import is_t5, load
         from btr.rerankers.btr import BTR
@@ -100,3 +95,14 @@ def load_reranker(
     }
     reranker: Reranker = classes[kind](loaded, budget)
     return reranker
+
+
+def check_spec(spec: str) -> tuple[str, str]:
+    """A reranker's description in its parts, kind and model."""
+    kind, _, model = spec.partition(":")
+    if kind not in (WITH_MODEL if model else FREE):
+        raise InputError(
+            f"{spec!r} is no reranker; use {', '.join(f'{name}:MODEL' for name in WITH_MODEL)}, "
+            f"or one that needs no model: {', '.join(FREE)}."
+        )
+    return kind, model

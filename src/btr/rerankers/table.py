@@ -94,7 +94,12 @@ class Table:
 
     def score(self, choices: Array) -> Score:
         """The score of one choice a sentence."""
-        return self.metric.score_counts(self.counts[self.places[np.arange(len(self.rows)), choices]])
+        return self.metric.score_counts(self.counts_of(choices))
+
+    def counts_of(self, choices: Array) -> Array:
+        """The counts of one choice a sentence."""
+        counts: Array = self.counts[self.places[np.arange(len(self.rows)), choices]]
+        return counts
 
     def texts(self, choices: Array) -> list[str]:
         """The candidates chosen."""

@@ -14,8 +14,10 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from btr.corpus.files import PathLike, writing
 from btr.errors import InputError
-from btr.training.history import SCORE, History
-from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, POINTS, STYLE, WIDTH
+from btr.training.history import History
+from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, smooth
+
+Curve = tuple[Sequence[float], Sequence[float]]
 
 KINDS = "png", "svg", "pdf"
 DIVERGING = "PuOr"  # orange is worse than the base model, purple better
@@ -69,9 +71,7 @@ def last(score: Mapping[str, Any]) -> float:
     return float(list(score["scores"].values())[-1])
 
 
-def draw_lines(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, markers: bool = True
-) -> Figure:
+def draw_lines(curves: Mapping[str, Curve], x: str, y: str, markers: bool = True) -> Figure:
     """One line a name, told apart by colour, dashes and markers; the legend stands below."""
     rows = (len(curves) + 1) // 2
     with matplotlib.rc_context(STYLE):
@@ -84,7 +84,7 @@ def draw_lines(
     return figure
 
 
-def plot_lines(axes: Axes, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], markers: bool = True) -> None:
+def plot_lines(axes: Axes, curves: Mapping[str, Curve], markers: bool = True) -> None:
     """Add lines to axes."""
     for (name, (xs, ys)), colour, dash, marker in zip(curves.items(), cycle(COLOURS), cycle(DASHES), cycle(MARKERS)):
         axes.plot(xs, ys, dash, marker=marker if markers else "", color=colour, linewidth=1.5, markersize=4, label=name)
@@ -121,15 +121,15 @@ def draw_thresholds(points: Sequence[Mapping[str, Any]], names: Mapping[str, str
     return figure
 
 
-def draw_training(histories: Mapping[str, History], scores: bool) -> Figure:
-    """Figures 6 and 7: training loss by steps; with `scores` also F0.5 without λ on the validation set by epochs."""
-    losses = {name: smooth(history) for name, history in histories.items() if history.updates}
-    plain = {name: curve for name, history in histories.items() if (curve := plain_scores(history))[0]}
-    panels: list[tuple[str, str, Any]] = [("step", "training loss", losses)]
-    if scores and plain:
-        panels.append(("epoch", "F0.5 without λ (%)", plain))
+def draw_training(histories: Mapping[str, History], scores: Mapping[str, Curve]) -> Figure:
+    """Figures 6 and 7: training loss by steps; and scores by epochs, where there are any."""
+    losses: dict[str, Curve] = {name: smooth(own) for name, own in histories.items() if own.updates}
+    panels: list[tuple[str, str, Mapping[str, Curve]]] = [("step", "training loss", losses)]
+    if scores:
+        panels.append(("epoch", "F0.5 without λ (%)", scores))
     with matplotlib.rc_context(STYLE):
-        figure = Figure((WIDTH, HEIGHT * len(panels) + 0.2 * (len(histories) + 1) // 2 + 0.1), layout="constrained")
+        height = HEIGHT * len(panels) + 0.2 * ((len(histories) + 1) // 2) + 0.1
+        figure = Figure((WIDTH, height), layout="constrained")
         for axes, (x, y, curves) in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels):
             plot_lines(axes, {name: curves.get(name, ([], [])) for name in histories}, markers=x == "epoch")
             axes.set(xlabel=x, ylabel=y)
@@ -139,19 +139,3 @@ def draw_training(histories: Mapping[str, History], scores: bool) -> Figure:
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
     return figure
-
-
-def smooth(history: History) -> tuple[list[float], list[float]]:
-    """A run's loss by steps, as the means of neighbours if there are many."""
-    steps = np.array([row["step"] for row in history.updates], float)
-    losses = np.array([row["loss"] for row in history.updates], float)
-    parts = min(POINTS, len(steps))
-    means = ([float(part.mean()) for part in np.array_split(values, parts)] for values in (steps, losses))
-    return next(means), next(means)
-
-
-def plain_scores(history: History) -> tuple[list[float], list[float]]:
-    """A run's F0.5 by epochs, without a threshold where the run knows it."""
-    rows = [(row["epoch"], row["validation"]) for row in history.validations]
-    values = [found.get("grid", {}).get("0.0", found[SCORE]) for _, found in rows]
-    return [epoch for epoch, _ in rows], values

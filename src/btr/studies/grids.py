@@ -5,7 +5,7 @@ from typing import Any
 
 from btr.rerankers.table import THRESHOLDS
 from btr.studies.results import Results, figure, known_by
-from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, embolden
+from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, Style, embolden
 from btr.studies.tables import score_name, slug
 
 GREY = (
@@ -25,15 +25,18 @@ def negatives_grid(results: Results) -> Sheet | Gap:
     return grid(results, "Tables 14 and 15", f"{title}; a_pred is {top}", "table-14", writer, own, names, labels, 1)
 
 
-def candidates_grid(results: Results, own: str) -> Sheet:
+def candidates_grid(results: Results, own: str) -> Sheet | Gap:
     """Tables 16 and 17 on the validation set, Tables 24 and 25 on others: by a_pred."""
     writer = results.plan.base
-    names = with_threshold(results, writer)
     if own == results.plan.validation:
-        return grid(results, "Tables 16 and 17", f"Tuning a_pred on {own}", "table-16", writer, own, names)
-    number = "25" if results.plan.sets[own].metric == "gleu" else "24"
-    name = f"table-{number}-{slug(own)}"
-    return grid(results, f"Table {number}", f"What tuning on {own} would choose", name, writer, own, names)
+        number, title, name = "Tables 16 and 17", f"Tuning a_pred on {own}", "table-16"
+    else:
+        number = "Table 25" if results.plan.sets[own].metric == "gleu" else "Table 24"
+        title, name = f"What tuning on {own} would choose", f"table-{number[-2:]}-{slug(own)}"
+    names = with_threshold(results, writer)
+    if not names:
+        return Gap(number, title, "no reranker of this study has a threshold.")
+    return grid(results, number, title, name, writer, own, names)
 
 
 def larger_grid(results: Results, writer: str) -> Sheet | Gap:
@@ -133,7 +136,7 @@ def grid(
         signatures[reranker] = results.signature(writer, own, reranker)
         for place, top in enumerate(found["tops"][:tops]):
             label = labels[k] if labels else f"{reranker}, a_pred = {top}"
-            signed = [results.signature(writer, own, reranker, top=top, threshold=own_) for own_ in THRESHOLDS]
+            signed = [results.signature(writer, own, reranker, top=top, threshold=value) for value in THRESHOLDS]
             cells = shade(found["grid"][place], found["changed"][place], signed)
             rows.append(Row(label, cells, rule=bool(rows) and place == 0 and len(found["tops"][:tops]) > 1))
     columns = [f"{threshold:g}" for threshold in THRESHOLDS]
@@ -143,9 +146,9 @@ def grid(
 
 def shade(values: Sequence[float], changed: Sequence[bool], signatures: Sequence[str]) -> list[Cell]:
     """A row of a grid: the best bold, and what is the base model's grey."""
-    best = max((round(value, 2) for value, own in zip(values, changed) if own), default=None)
+    best = max((round(value, 2) for value, accepts in zip(values, changed) if accepts), default=None)
     cells = []
-    for value, own, signature in zip(values, changed, signatures):
-        style = "base" if not own else "best" if round(value, 2) == best else ""
-        cells.append(Cell(f"{value:.2f}", value, None, signature, style))  # type: ignore[arg-type]
+    for value, accepts, signature in zip(values, changed, signatures):
+        style: Style = "base" if not accepts else "best" if round(value, 2) == best else ""
+        cells.append(Cell(f"{value:.2f}", value, None, signature, style))
     return cells

@@ -14,10 +14,10 @@ from btr.metrics.gold import Gold
 from btr.metrics.oracle import gold_percent, oracle_choice, unique_percent
 from btr.rerankers.free import token_edits
 from btr.rerankers.rerank import compare_rows
+from btr.rerankers.score import load_reranker
 from btr.rerankers.table import THRESHOLDS, Setting, Table
-from btr.studies.tune import describe, try_all
 
-RANKS = 5  # candidates whose mean probability is shown, as in the paper's figure 4
+LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
 WORDS = 30  # of an example, at most
 SHOWN = 3  # candidates of an example
 
@@ -67,20 +67,6 @@ def broken_down(gold: Gold, counts: Array, texts: Sequence[str]) -> dict[str, An
     return break_down(gold, counts, texts, kinds)
 
 
-def tune_parts(
-    metric: Metric, parts: Sequence[Sequence[Scored]], tops: Sequence[int], thresholds: Sequence[float], folds: int
-) -> dict[str, Any]:
-    """The best setting of several rerankers as a mixture, their weights included; and its cross-validated score."""
-    return describe(Table(metric, parts), tops, thresholds, folds)
-
-
-def tune_rows(
-    metric: Metric, rows: Sequence[Scored], tops: Sequence[int], thresholds: Sequence[float], folds: int
-) -> dict[str, Any]:
-    """The whole grid over numbers of candidates and thresholds, its best cell, and the cross-validated score."""
-    return try_all(Table(metric, [rows]), tops, thresholds, folds)
-
-
 def measure_rows(
     gold: Gold, rows: Sequence[Scored], setting: Setting, seeds: Sequence[Sequence[Scored]] = ()
 ) -> dict[str, Any]:
@@ -89,8 +75,8 @@ def measure_rows(
     table = Table(metric, [rows])
     plain = Setting(setting.top, 0.0)
     tuned, suggested = table.choose([Setting(setting.top, setting.threshold), plain])
-    base, counts, suggestion = (counts_of(table, own) for own in (np.zeros_like(tuned), tuned, suggested))
-    shares = np.nan_to_num(table.shares(min(RANKS, table.taking.shape[1])))
+    base, counts, suggestion = (table.counts_of(own) for own in (np.zeros_like(tuned), tuned, suggested))
+    shares = np.nan_to_num(table.shares(setting.top))
     return {
         "tuned": describe_counts(metric, counts, base),
         "plain": describe_counts(metric, suggestion, base),
@@ -101,12 +87,6 @@ def measure_rows(
         "seeds": [seed_scores(metric, own, setting) for own in seeds],
         "signature": metric.signature(),
     }
-
-
-def counts_of(table: Table, choices: Array) -> Array:
-    """The counts of one choice a sentence."""
-    counts: Array = table.counts[table.places[np.arange(len(choices)), choices]]
-    return counts
 
 
 def decisions(metric: Metric, base: Array, suggestion: Array, tuned: Array, suggested: Array) -> dict[str, Any]:
@@ -156,9 +136,8 @@ def choose_examples(
     tables = {name: Table(metric, [rows]) for name, (rows, _) in rerankers.items()}
     chosen = {name: tables[name].choose([setting])[0] for name, (_, setting) in rerankers.items()}
     own = tables[chief]
-    gains = metric.sentence_scores(counts_of(own, chosen[chief])) - metric.sentence_scores(
-        counts_of(own, np.zeros_like(chosen[chief]))
-    )
+    after, before = (own.counts_of(choices) for choices in (chosen[chief], np.zeros_like(chosen[chief])))
+    gains = metric.sentence_scores(after) - metric.sentence_scores(before)
     changed = [
         n
         for n in np.flatnonzero(chosen[chief]).tolist()
@@ -193,3 +172,26 @@ def marked(source: str, text: str) -> list[tuple[str, bool]]:
             changed[k] = True
         place, before = place + size, end
     return list(zip(words, changed))
+
+
+def sources(gold: Gold) -> list[str]:
+    """A set's sentences, uncorrected."""
+    return [gold.metric.source(number) for number in range(gold.metric.size)]
+
+
+def measure_losses(kind: str, model: str, gold: Gold) -> dict[str, Any]:
+    """The mean loss at each position, over targets of 18 to 20 tokens; the references are the targets."""
+    if kind == "contrast":  # its model, asked about every token
+        from btr.models.load import is_t5
+
+        kind = "btr" if is_t5(model) else "roberta"
+    reranker: Any = load_reranker(f"{kind}:{model}")
+    sums, counts = [0.0] * LENGTHS.stop, [0] * LENGTHS.stop
+    for source, references in zip(sources(gold), gold.references):
+        target = references[0]
+        if len(reranker.tokenizer(target, add_special_tokens=False)["input_ids"]) + 1 in LENGTHS:
+            for position, value in enumerate(reranker.token_log_probs(source, target)):
+                sums[position] -= value
+                counts[position] += 1
+    curve = [total / count for total, count in zip(sums, counts) if count]
+    return {"curve": curve, "signature": reranker.signature}

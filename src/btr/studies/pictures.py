@@ -1,14 +1,19 @@
 """The paper's figures: cross-entropy by position, probability by rank, what λ does, and training curves."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from btr.metrics.base import name_file
 from btr.studies import figures
+from btr.studies.measures import LENGTHS
 from btr.studies.results import Results
 from btr.studies.sheets import Gap
 from btr.studies.tables import slug
-from btr.studies.work import LENGTHS
+from btr.training.history import LOG, History
+from btr.training.recipe import expand
 
 BY_RANK = {"m2": "4", "errant": "12", "gleu": "15"}  # the paper's numbers, by metric
 BY_THRESHOLD = {"m2": "8 and 9", "errant": "10 and 11", "gleu": "13 and 14"}
@@ -41,13 +46,13 @@ def losses_figure(results: Results) -> Picture | Gap:
     )
     if not results.losses:
         return Gap("Figure 3", title, "no model of this study has losses by token: scores files have means only.")
-    curves = {name: (range(1, len(curve) + 1), curve) for name, curve in results.losses.items()}
+    values = {name: found["curve"] for name, found in results.losses.items()}
+    curves = {name: (range(1, len(curve) + 1), curve) for name, curve in values.items()}
     told = "; ".join(
-        f"{name}: {curve[0]:.2f} at the first, {curve[-1]:.2f} at the last" for name, curve in results.losses.items()
+        f"{name}: {curve[0]:.2f} at the first, {curve[-1]:.2f} at the last" for name, curve in values.items()
     )
-    signatures = {
-        name: results.signature(plan.base, plan.validation, name) for name in results.losses if name in plan.rerankers
-    }
+    gold = results.bases[plan.base, plan.validation]["signature"]
+    signatures = {name: f"{gold} · {found['signature']}" for name, found in results.losses.items()}
     drawn = figures.draw_lines(curves, "place j", "cross-entropy", markers=False)
     return Picture("figure-03", "Figure 3", f"{title}.", drawn, told, signatures)
 
@@ -94,17 +99,35 @@ def threshold_figure(results: Results, own: str) -> Picture:
 
 def training_figure(results: Results, number: str) -> Picture | Gap:
     """Figure 6 (pre-training) or 7 (fine-tuning)."""
-    pretraining = number == "6"
+    pretraining, plan = number == "6", results.plan
     histories = results.pretraining if pretraining else results.finetuning
     what, key = ("pre-training", "pretraining") if pretraining else ("fine-tuning", "finetuning")
-    title = f"Training loss during {what}" if pretraining else f"Training loss and F0.5 without λ during {what}"
+    runs = plan.pretraining if pretraining else plan.finetuning
+    title = f"Training loss during {what}"
     if not histories:
         return Gap(f"Figure {number}", title, f"the study names no runs (key {key}).")
+    gold, scores = ("", {}) if pretraining else plain_scores(histories)
+    if scores:
+        title += f"; and F0.5 without λ, of the runs that were validated on {gold}"
     told = "; ".join(
         f"{name}: loss {history.updates[0]['loss']:.3f} at step {history.updates[0]['step']:,}, "
         f"{history.updates[-1]['loss']:.3f} at step {history.updates[-1]['step']:,}"
         for name, history in histories.items()
         if history.updates
     )
-    drawn = figures.draw_training(histories, not pretraining)
-    return Picture(f"figure-{number.zfill(2)}", f"Figure {number}", f"{title}.", drawn, told, {})
+    drawn = figures.draw_training(histories, scores)
+    signatures = {name: f"run:{Path(run).name}|{name_file(Path(expand(run)) / LOG)}" for name, run in runs.items()}
+    return Picture(f"figure-{number.zfill(2)}", f"Figure {number}", f"{title}.", drawn, told, signatures)
+
+
+def plain_scores(histories: Mapping[str, History]) -> tuple[str, dict[str, figures.Curve]]:
+    """F0.5 without a threshold by epochs; only of runs that were validated with the same gold, the most common one."""
+    by_gold: dict[str, dict[str, figures.Curve]] = {}
+    for name, history in histories.items():
+        rows = [(row["epoch"], row["validation"]) for row in history.validations]
+        values = [found.get("grid", {}).get("0.0") for _, found in rows]
+        if values and None not in values:
+            signed = rows[0][1].get("signature", "")
+            gold = next((part.removeprefix("gold:") for part in signed.split("|") if part.startswith("gold:")), "a set")
+            by_gold.setdefault(gold, {})[name] = [epoch for epoch, _ in rows], values
+    return max(by_gold.items(), key=lambda pair: len(pair[1]), default=("", {}))

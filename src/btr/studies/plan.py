@@ -1,11 +1,14 @@
 """Plans: the sets, candidates and rerankers that a study is about, typed and checked before any work is done."""
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from btr.corpus.files import PathLike
+from btr.errors import InputError
+from btr.rerankers.score import check_spec
 from btr.training.recipe import Part, check, read_yaml
 
 Name = str
@@ -67,6 +70,16 @@ class Reranker(Part):
     def _one_way(self) -> "Reranker":
         if bool(self.models) == bool(self.scores):
             raise ValueError("say either models or scores")
+        try:
+            kinds = [check_spec(spec)[0] for spec in self.models]
+        except InputError as error:
+            raise ValueError(str(error).removesuffix(".")) from None
+        if self.int8 and not self.models:
+            raise ValueError("int8 is for models; scores are there already")
+        if self.mix and len(self.models) == 1:
+            raise ValueError("a mixture needs several models, e.g. the reranker and base")
+        if not self.mix:
+            check_seeds(kinds)
         return self
 
 
@@ -116,6 +129,13 @@ class Plan(Part):
     def base(self) -> Name:
         """The base model, by the name of its candidates."""
         return next(iter(self.candidates))
+
+
+def check_seeds(kinds: Iterable[str]) -> None:
+    """Refuse a reranker some of whose kinds have more models (seeds) than others; a kind may have one for all."""
+    counts = Counter(kinds)
+    if len(set(counts.values()) - {1}) > 1:
+        raise ValueError(f"has {dict(counts)} models; all of its kinds need one, or as many seeds")
 
 
 def known(where: str, name: str, names: Collection[str]) -> None:

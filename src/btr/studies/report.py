@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import btr
 from btr.corpus.files import writing
 from btr.studies.figures import save
 from btr.studies.pictures import Picture
@@ -62,7 +63,7 @@ details code { overflow-wrap: anywhere; } .gap { color: var(--soft); font-size: 
 """
 
 
-def write_report(folder: Path, results: Results, sections: Sequence[Section]) -> list[str]:
+def write_report(folder: Path, results: Results, sections: Sequence[Section], command: str) -> list[str]:
     """Write the report, and its tables and figures as files of their own; gives their names."""
     folder.mkdir(parents=True, exist_ok=True)
     names, pictures = list[str](), dict[str, str]()
@@ -77,7 +78,7 @@ def write_report(folder: Path, results: Results, sections: Sequence[Section]) ->
                 save(item.drawn, folder / f"{item.name}.{kind}")
                 names.append(f"{item.name}.{kind}")
             pictures[item.name] = inline_svg((folder / f"{item.name}.svg").read_text(encoding="utf-8"), item)
-    title, intro = results.plan.title, introduce(results)
+    title, intro = results.plan.title, introduce(results, command)
     write(folder / "report.html", page(title, intro, sections, pictures))
     write(folder / "report.md", markdown(title, intro, sections))
     return [*names, "report.html", "report.md"]
@@ -89,7 +90,7 @@ def write(path: Path, text: str) -> None:
         file.write(text)
 
 
-def introduce(results: Results) -> list[str]:
+def introduce(results: Results, command: str) -> list[str]:
     """What the study is about, in a few lines."""
     plan = results.plan
     sets = ", ".join(
@@ -101,6 +102,7 @@ def introduce(results: Results) -> list[str]:
     return [
         f"Sets: {sets}. λ and numbers of candidates were tuned on {plan.validation} only.",
         f"Base model: {plan.base}.{larger} Rerankers: {', '.join(plan.rerankers)}; looked at closely: {plan.chief}.",
+        f"Made by: {command} (btr {btr.__version__})",
         NOT_RESULTS,
         "Every number has a signature, which says what it depends on: metric and gold file with its hash, candidates, "
         "reranker, setting, versions. It shows when a cell is pointed at, stands in a list below each table, and in "

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from btr.errors import InputError
 from btr.studies.plan import Plan
 from btr.studies.sheets import Cell
 from btr.studies.work import Work
@@ -25,7 +26,7 @@ class Results:
     tuned: dict[tuple[str, str, str], Found] = field(default_factory=dict)
     reranked: dict[tuple[str, str, str], Found] = field(default_factory=dict)
     decoding: dict[str, Found] = field(default_factory=dict)
-    losses: dict[str, list[float]] = field(default_factory=dict)
+    losses: dict[str, Found] = field(default_factory=dict)
     examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     pretraining: dict[str, History] = field(default_factory=dict)
     finetuning: dict[str, History] = field(default_factory=dict)
@@ -59,6 +60,11 @@ def gather(work: Work) -> Results:
     for writer, own in product(plan.candidates, plan.sets):
         if base := work.base(plan.candidates[writer], work.sets[own]):
             results.bases[writer, own] = base
+    if not work.can_score(plan.rerankers[plan.chief], plan.base, work.validation):
+        raise InputError(
+            f"{plan.chief} is looked at closely, and needs log-probabilities, which the candidates of {plan.base} come "
+            "without; name another main."
+        )
     for name, decoder in plan.decoding.items():
         if base := work.base(decoder, work.validation):
             results.decoding[name] = base
@@ -73,26 +79,27 @@ def gather(work: Work) -> Results:
     return results
 
 
-def losses(work: Work) -> dict[str, list[float]]:
+def losses(work: Work) -> dict[str, Found]:
     """The cross-entropy by position of the base model and of every reranker with models: seeds' mean, kinds' sum.
 
     A mixture has none: its weights are for means of whole sentences.
     """
     plan = work.plan
-    found: dict[str, list[float]] = {}
+    models = {name: own.models for name, own in plan.rerankers.items() if own.models and not own.mix}
     if model := plan.candidates[plan.base].model:
-        found[plan.base] = work.losses(f"l2r:{model}") or []
-    for name, reranker in plan.rerankers.items():
-        if reranker.mix:
+        models = {plan.base: [f"l2r:{model}"], **models}
+    found: dict[str, Found] = {}
+    for name, specs in models.items():
+        measured = [own for own in map(work.losses, specs) if own and own["curve"]]
+        if len(measured) < len(specs):
             continue
         by_kind: dict[str, list[list[float]]] = {}
-        for spec in reranker.models:
-            if curve := work.losses(spec):
-                by_kind.setdefault(spec.partition(":")[0], []).append(curve)
+        for spec, own in zip(specs, measured):
+            by_kind.setdefault(spec.partition(":")[0], []).append(own["curve"])
         means = [[sum(values) / len(values) for values in zip(*curves)] for curves in by_kind.values()]
-        if means and len({spec.partition(":")[0] for spec in reranker.models}) == len(by_kind):
-            found[name] = [sum(values) for values in zip(*means)]
-    return {name: curve for name, curve in found.items() if curve}
+        signature = " + ".join(own["signature"] for own in measured)
+        found[name] = {"curve": [sum(values) for values in zip(*means)], "signature": signature}
+    return found
 
 
 def known_by(scores: Mapping[str, float]) -> float:

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from btr.studies.words import escape_latex, mark_latex, mark_markdown
@@ -34,6 +34,7 @@ class Row:
     label: str
     cells: Sequence[Cell]
     rule: bool = False
+    name: str = ""  # by which it is known where the rows around it are not seen; the label if not said
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,9 @@ def embolden(rows: Sequence[Row], columns: Iterable[int], skip: int = 0) -> list
     def mark(column: int, cell: Cell) -> Cell:
         if cell.value is None or cell.style or column not in best or round(cell.value, 2) != best[column]:
             return cell
-        return Cell(cell.text, cell.value, cell.interval, cell.signature, "best")
+        return replace(cell, style="best")
 
-    marked = [Row(row.label, [mark(k, cell) for k, cell in enumerate(row.cells)], row.rule) for row in rows[skip:]]
+    marked = [replace(row, cells=[mark(k, cell) for k, cell in enumerate(row.cells)]) for row in rows[skip:]]
     return [*rows[:skip], *marked]
 
 
@@ -93,8 +94,8 @@ def to_csv(sheet: Sheet) -> str:
     writer.writerow(["row", "column", "value", "low", "high", "signature"])
     for row in sheet.rows:
         for column, cell in zip(sheet.columns, row.cells, strict=True):
-            value = cell.text if cell.value is None else repr(cell.value)
-            writer.writerow([row.label.strip(), column, value, *(cell.interval or ("", "")), cell.signature])
+            name, value = row.name or row.label.strip(), cell.text if cell.value is None else repr(cell.value)
+            writer.writerow([name, column, value, *(cell.interval or ("", "")), cell.signature])
     return out.getvalue()
 
 

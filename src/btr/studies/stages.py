@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import btr
 from btr.corpus.files import PathLike, file_hash, write_lines
 from btr.errors import InputError
+from btr.models.places import find
 
-SHIPPED = Path(btr.__file__).parent / "models" / "shipped"
 NOT_THE_MODEL = "README.md"
 
 
@@ -85,8 +85,8 @@ class Stages:
 
     def model_hash(self, name: str) -> str:
         """A model's hash, without loading it: of its folder's files but the card; a model of the hub is its name."""
-        folder = next((place for place in (Path(name), SHIPPED / name) if place.is_dir()), None)
-        if folder is None:
+        folder = Path(find(name))
+        if not folder.is_dir():
             return name
         files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != NOT_THE_MODEL)
         if not files:

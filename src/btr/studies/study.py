@@ -29,7 +29,7 @@ def study(plan: PathLike, output: PathLike) -> dict[str, Any]:
     stages = Stages(folder / "work")
     results = gather(Work(read_plan(plan), stages))
     sections = contents(results)
-    names = write_report(folder, results, sections)
+    names = write_report(folder, results, sections, f"btr study {plan} -o {output}")
     return {
         "report": str(folder / "report.html"),
         "files": names,

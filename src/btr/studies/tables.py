@@ -10,6 +10,7 @@ from btr.studies.results import COLUMNS, Results, figure, known_by
 from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, embolden
 
 SIGNIFICANT = 0.05
+CROSSED = ["cross-validated", "its Δ base [95 %]"]  # columns of the validation set
 MINUS = str.maketrans("-", "−")
 
 
@@ -21,7 +22,7 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
     for own in sets:
         base = results.bases[writer, own]
         heads = [COLUMNS[score] for score in base["base"]["scores"]] + ["Δ base [95 %]"]
-        groups.append((own, heads + (["cross-validated"] if own == validation else [])))
+        groups.append((own, heads + (CROSSED if own == validation else [])))
         signatures[own] = results.signature(writer, own)
     most = max(results.bases[writer, own]["candidates"] for own in sets)
     rows = [
@@ -35,11 +36,12 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
         if plan.rerankers[reranker].threshold:
             label = f"{reranker} (λ = {threshold:g})"
             rows.append(Row(label, reranked_cells(results, reranker, writer, sets, "tuned")))
-            rows.append(Row("  w/o λ", reranked_cells(results, reranker, writer, sets, "plain")))
+            plain = reranked_cells(results, reranker, writer, sets, "plain")
+            rows.append(Row("  w/o λ", plain, name=f"{reranker} w/o λ"))
         else:
             rows.append(Row(reranker, reranked_cells(results, reranker, writer, sets, "plain")))
     scores = [k for k, column in enumerate(flat(groups)) if column in COLUMNS.values()]
-    crossed = [k for k, column in enumerate(flat(groups)) if column == "cross-validated"]
+    crossed = [k for k, column in enumerate(flat(groups)) if column == CROSSED[0]]
     notes = [
         f"λ and the number of candidates were tuned on {validation} only. There the tuned figure is somewhat too high; "
         "the cross-validated one is of sentences that had no part in the tuning.",
@@ -80,7 +82,7 @@ def cells(results: Results, writer: str, sets: Sequence[str], kind: str) -> list
         row += [figure(value, signature, found[kind]["interval"][score]) for score, value in scores.items()]
         row.append(EMPTY)
         if own == results.plan.validation:
-            row.append(figure(known_by(scores), signature) if kind == "base" else EMPTY)
+            row += [figure(known_by(scores), signature) if kind == "base" else EMPTY, EMPTY]
     return row
 
 
@@ -90,7 +92,7 @@ def reranked_cells(results: Results, reranker: str, writer: str, sets: Sequence[
     for own in sets:
         found = results.reranked.get((reranker, writer, own))
         base = results.bases[writer, own]["base"]["scores"]
-        width = len(base) + 1 + (own == results.plan.validation)
+        width = len(base) + 1 + (len(CROSSED) if own == results.plan.validation else 0)
         if found is None:
             row += [EMPTY] * width
             continue
@@ -104,9 +106,11 @@ def reranked_cells(results: Results, reranker: str, writer: str, sets: Sequence[
             threshold = results.plan.rerankers[reranker].threshold
             if kind == "tuned" or not threshold:
                 crossed = results.tuned[reranker, writer, own]["crossed"]
-                row.append(figure(known_by(crossed["scores"]), f"{signature}|folds:{crossed['folds']}"))
+                signature = f"{signature}|folds:{crossed['folds']}"
+                row.append(figure(known_by(crossed["scores"]), signature))
+                row.append(difference(crossed["difference"], crossed["interval"], crossed["p"], signature))
             else:
-                row.append(EMPTY)
+                row += [EMPTY] * len(CROSSED)
     return row
 
 
@@ -262,17 +266,17 @@ def example_table(results: Results) -> Sheet | Gap:
     rows: list[Row] = []
     for own, examples in results.examples.items():
         signature = results.signature(writer, own)
-        for example in examples:
+        for number, example in enumerate(examples, 1):
             source = example["source"]
             kind = "gained" if example["gain"] > 0 else "lost"
             lines = [(f"{own}, {kind}: source", source)]
-            lines += [(f"gold {k}", text) for k, text in enumerate(example["gold"], 1)]
+            lines += [("gold", text) for text in example["gold"]]
             for k, candidate in enumerate(example["candidates"], 1):
                 names = ([writer] if k == 1 else []) + candidate["chosen_by"]
                 lines.append((f"candidate {k}" + (f" ({', '.join(names)})" if names else ""), candidate["text"]))
             for k, (label, text) in enumerate(lines):
-                pieces = tuple(marked(source, text))
-                rows.append(Row(label, [Cell(text, None, None, signature, "", pieces)], rule=k == 0 and bool(rows)))
+                cell = Cell(text, None, None, signature, "", tuple(marked(source, text)))
+                rows.append(Row(label, [cell], k == 0 and bool(rows), f"{own} {number}: {label.rpartition(': ')[2]}"))
     if not rows:
         return Gap("Tables 1 and 28", title, f"{chief} changed no sentence of 30 words or fewer.")
     notes = ["Marked: what differs from the source. In brackets: who chooses the candidate."]

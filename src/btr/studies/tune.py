@@ -10,6 +10,7 @@ from btr.corpus.files import PathLike
 from btr.corpus.scores import Scored, read_scores
 from btr.errors import InputError
 from btr.metrics.gold import load_gold
+from btr.metrics.significance import bootstrap
 from btr.rerankers.base import Rule
 from btr.rerankers.table import Setting, Table, cross_validate
 from btr.rerankers.table import tune as search
@@ -36,7 +37,8 @@ def tune(
     """Try every number of candidates and every threshold on a validation set; gives the grid of each scores file.
 
     `best` is the best cell; `crossed` is the score with which one may hope for it on other sentences: each fold is
-    reranked with what is best on the others. With `mix` the files become one reranker, whose score is a weighted sum
+    reranked with what is best on the others. Its `difference` to the base model's score has a 95 % interval and a
+    p-value, by a paired bootstrap. With `mix` the files become one reranker, whose score is a weighted sum
     (log-linear), and the weights are tuned as well, by the metric itself.
     """
     if not scores:
@@ -110,11 +112,16 @@ def describe(table: Table, tops: Sequence[int], thresholds: Sequence[float], fol
     tops = reach(table, tops)
     crossed = cross_validate(table, tops, thresholds, folds)
     setting = search(table, tops, thresholds)
+    base = np.zeros_like(crossed.choices)
+    test = list(bootstrap(table.metric, table.counts_of(base), table.counts_of(crossed.choices)).values())[-1]
     return {
         "best": {**setting._asdict(), **table.score(table.choose([setting])[0]).to_dict()},
         "crossed": {
             "folds": folds,
             "settings": [own._asdict() for own in crossed.settings],
             **crossed.score.to_dict(),
+            "difference": crossed.score.value - table.score(base).value,
+            "interval": [100 * value for value in test.interval or ()],
+            "p": test.p,
         },
     }

@@ -18,15 +18,15 @@ from btr.rerankers.base import Rule
 from btr.rerankers.differences import NEAR
 from btr.rerankers.free import Base
 from btr.rerankers.rerank import read_ensemble
-from btr.rerankers.score import WITH_MODEL, load_reranker, score
-from btr.rerankers.table import THRESHOLDS, Setting
+from btr.rerankers.score import WITH_MODEL, score
+from btr.rerankers.table import THRESHOLDS, Setting, Table
 from btr.studies import measures
-from btr.studies.plan import Corpus, Plan, Reranker, Writer
+from btr.studies.plan import Corpus, Plan, Reranker, Writer, check_seeds
 from btr.studies.stages import Made, Stages
+from btr.studies.tune import describe, try_all
 from btr.training.recipe import expand
 
-LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
-BY_POSITION = "btr", "l2r", "r2l", "roberta"  # rerankers that predict every token; contrast asks about few
+BY_POSITION = "btr", "contrast", "l2r", "r2l", "roberta"  # rerankers whose models can be asked about every token
 
 
 class Set:
@@ -51,8 +51,7 @@ class Set:
 
     def sources(self) -> list[str]:
         """Its sentences, uncorrected."""
-        metric = self.gold.metric
-        return [metric.source(number) for number in range(metric.size)]
+        return measures.sources(self.gold)
 
 
 class Work:
@@ -64,6 +63,24 @@ class Work:
         self.validation = self.sets[plan.validation]
         self._rows: dict[tuple[str, ...], tuple[str, list[Scored]]] = {}
         self._log_probs: dict[str, bool] = {}  # whether candidates have them, by hash
+        self.check()
+
+    def check(self) -> None:
+        """Look at all files and models that the plan names before any work is done."""
+        writers = [*self.plan.candidates.values(), *self.plan.decoding.values()]
+        rerankers = self.plan.rerankers.values()
+        files = [path for own in writers for path in own.files.values()]
+        files += [
+            path for own in rerankers for sets in own.scores.values() for paths in sets.values() for path in paths
+        ]
+        models = [own.model for own in writers] + [spec.partition(":")[2] for own in rerankers for spec in own.models]
+        for path in files:
+            self.stages.hash_of(expand(path))
+        for model in filter(None, models):
+            self.stages.model_hash(expand(model))
+        chief, base = self.plan.rerankers[self.plan.chief], self.plan.base
+        if chief.scores and base not in chief.scores:
+            raise InputError(f"{self.plan.chief} is looked at closely, and has no scores of {base}; name another main.")
 
     def candidates(self, writer: Writer, own: Set) -> Made | None:
         """A set's candidates; none if they are files, and there is none for this set."""
@@ -159,37 +176,35 @@ class Work:
         files = self.scores(reranker, writer, own)
         if not files:
             return None
-        thresholds = THRESHOLDS if reranker.threshold else (0.0,)
-        options = {"top": self.plan.top, "thresholds": thresholds, "folds": self.plan.folds}
-        key = {"set": own.key, "scores": [made.hash for made in files], **options}
-        limits = self.plan.top, thresholds, self.plan.folds
-        if not reranker.mix:
-            found: dict[str, Any] = self.stages.value(
-                "tuned", key, lambda: measures.tune_rows(own.gold.metric, self.rows(files)[1], *limits)
-            )
-            return found
-        mixed: dict[str, Any] = {}
-        if own is self.validation:
-            mixed = self.stages.value(
-                "mixture",
-                key,
-                lambda: measures.tune_parts(own.gold.metric, [self.rows([made])[1] for made in files], *limits),
-            )
-        weights = mixed["best"]["weights"] if mixed else self.weights(reranker, writer)
-        grid = self.stages.value(
-            "tuned",
-            {**key, "weights": weights},
-            lambda: measures.tune_rows(own.gold.metric, self.rows(files, weights)[1], *limits),
+        limits, weights = self.limits(reranker), self.weights(reranker, writer)
+        key = {**self.tuning_key(own, files, limits), **({"weights": weights} if weights else {})}
+        grid: dict[str, Any] = self.stages.value(
+            "tuned", key, lambda: try_all(Table(own.gold.metric, [self.rows(files, weights)[1]]), *limits)
         )
-        return {**grid, **mixed}
+        return {**grid, **self.mixture(reranker, writer)} if weights and own is self.validation else grid
+
+    def limits(self, reranker: Reranker) -> tuple[list[int], tuple[float, ...], int]:
+        """The numbers of candidates and thresholds to try, and the folds of the cross-validation."""
+        return self.plan.top, THRESHOLDS if reranker.threshold else (0.0,), self.plan.folds
+
+    def tuning_key(self, own: Set, files: Sequence[Made], limits: Sequence[Any]) -> dict[str, Any]:
+        """What the best setting depends on."""
+        return {"set": own.key, "scores": [made.hash for made in files], "limits": limits, "resamples": RESAMPLES}
+
+    def mixture(self, reranker: Reranker, writer: str) -> dict[str, Any]:
+        """The best setting of several models on the validation set, weights included."""
+        files = self.scores(reranker, writer, self.validation)
+        limits = self.limits(reranker)
+
+        def search() -> dict[str, Any]:
+            return describe(Table(self.validation.gold.metric, [self.rows([made])[1] for made in files]), *limits)
+
+        found: dict[str, Any] = self.stages.value("mixture", self.tuning_key(self.validation, files, limits), search)
+        return found
 
     def weights(self, reranker: Reranker, writer: str) -> list[float]:
         """The weights that a mixture has on the validation set; none if it is no mixture."""
-        if not reranker.mix:
-            return []
-        tuned = self.tuned(reranker, writer, self.validation)
-        assert tuned is not None
-        return list(tuned["best"]["weights"])
+        return list(self.mixture(reranker, writer)["best"]["weights"]) if reranker.mix else []
 
     def setting(self, reranker: Reranker, writer: str) -> Setting:
         """How many candidates take part, and the threshold, as the validation set has them best."""
@@ -244,14 +259,17 @@ class Work:
         )
         return told
 
-    def losses(self, spec: str) -> list[float] | None:
+    def losses(self, spec: str) -> dict[str, Any] | None:
         """A model's mean cross-entropy of the validation set's targets by the token's position (figure 3)."""
         kind, _, model = spec.partition(":")
         if kind not in BY_POSITION:
             return None
         model = expand(model)
-        key = {"set": self.validation.key, "kind": kind, "model": self.stages.model_hash(model)}
-        told: list[float] = self.stages.value("losses", key, lambda: measure_losses(f"{kind}:{model}", self.validation))
+        identity, lengths = self.stages.model_hash(model), list(measures.LENGTHS)
+        key = {"set": self.validation.key, "kind": kind, "model": identity, "lengths": lengths}
+        told: dict[str, Any] = self.stages.value(
+            "losses", key, lambda: measures.measure_losses(kind, model, self.validation.gold), spec
+        )
         return told
 
 
@@ -263,19 +281,8 @@ def split_seeds(files: Sequence[Made]) -> list[list[Made]]:
     if size == 1:
         return []
     by_kind = {kind: [made for made, own in zip(files, kinds) if own == kind] for kind in counts}
-    if any(len(own) not in (1, size) for own in by_kind.values()):
-        raise InputError(f"a reranker has {dict(counts)} models; all of its kinds need one, or as many seeds.")
+    try:
+        check_seeds(kinds)
+    except ValueError as error:
+        raise InputError(f"a reranker {error}.") from None
     return [[own[seed % len(own)] for own in by_kind.values()] for seed in range(size)]
-
-
-def measure_losses(spec: str, own: Set) -> list[float]:
-    """The mean loss at each position, over targets of 18 to 20 tokens; the references are the targets."""
-    reranker: Any = load_reranker(spec)
-    sums, counts = [0.0] * LENGTHS.stop, [0] * LENGTHS.stop
-    for source, references in zip(own.sources(), own.gold.references):
-        target = references[0]
-        if len(reranker.tokenizer(target, add_special_tokens=False)["input_ids"]) + 1 in LENGTHS:
-            for position, value in enumerate(reranker.token_log_probs(source, target)):
-                sums[position] -= value
-                counts[position] += 1
-    return [total / count for total, count in zip(sums, counts) if count]

@@ -9,6 +9,7 @@ from btr.corpus.parallel import parse_json
 from btr.errors import InputError
 
 SCORE = "f0.5"
+LOG = "log.jsonl"  # of a run's folder
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class History:
 
 def read_history(run: PathLike) -> History:
     """Read a run's log. A run that was resumed may have steps twice, of which the later counts."""
-    path = Path(run) / "log.jsonl"
+    path = Path(run) / LOG
     if not path.is_file():
-        raise InputError(f"{run}: has no log.jsonl; name the folder that btr train wrote.")
+        raise InputError(f"{run}: has no {LOG}; name the folder that btr train wrote.")
     updates, validations = {}, {}
     lines = list(read_lines(path))
     for number, line in enumerate(lines, 1):

@@ -46,11 +46,17 @@ def draw_loss(axes: Axes, history: History) -> None:
     many = len(steps) > POINTS
     axes.plot(steps, losses, color=GREY if many else BLUE, linewidth=0.6 if many else 1.5, alpha=0.6 if many else 1)
     if many:
-        means = [[part.mean() for part in np.array_split(values, POINTS)] for values in (steps, losses)]
-        axes.plot(*means, color=BLUE, linewidth=1.8)
+        axes.plot(*smooth(history), color=BLUE, linewidth=1.8)
     axes.set(xlabel="step", ylabel="training loss")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+
+
+def smooth(history: History) -> tuple[list[float], list[float]]:
+    """A run's loss by steps, as the means of neighbours if there are many."""
+    values = [(row["step"], row["loss"]) for row in history.updates]
+    means = [np.mean(part, 0) for part in np.array_split(np.array(values, float), min(POINTS, len(values)))]
+    return [float(step) for step, _ in means], [float(loss) for _, loss in means]
 
 
 def draw_scores(axes: Axes, history: History) -> None:

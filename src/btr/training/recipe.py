@@ -166,10 +166,22 @@ def read_recipe(path: PathLike, changes: dict[str, Any] | None = None) -> Recipe
     return check(Recipe, content, path, "recipe")
 
 
+class Unique(yaml.SafeLoader):
+    """YAML that may not say a key twice, of which the first would be lost."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        known = set[str]()
+        for key, _ in node.value:
+            if key.value in known:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands there twice", key.start_mark)
+            known.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
 def read_yaml(path: PathLike, what: str, where: str, keys: str) -> dict[str, Any]:
     """The keys of a YAML file, unchecked; if it is no `what`, say `where` those are and which `keys` they have."""
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Unique)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; {where}.") from None
     except IsADirectoryError:
@@ -179,7 +191,7 @@ def read_yaml(path: PathLike, what: str, where: str, keys: str) -> dict[str, Any
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{line}: is not YAML ({getattr(error, 'problem', error)}).") from None
+        raise InputError(f"{path}{line}: is no proper YAML ({getattr(error, 'problem', error)}).") from None
     if not isinstance(content, dict):
         raise InputError(f"{path}: is no {what}; expected keys such as {keys}.")
     return content
@@ -208,6 +220,8 @@ def describe(problem: Any, whole: type[Part], what: str) -> str:
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "list_type":
         message = "must be a list, e.g. [FILE]"
+    elif problem["type"] in ("model_type", "dict_type"):
+        message = "must be keys with values, not a single value"
     message = message[:1].lower() + message[1:]
     return f"{where}: {message}" if where else message
 
