@@ -121,15 +121,15 @@ def print_tuned(result: Mapping[str, Any], console: Console) -> None:
                 cells.append(f"[{style}]{values[k]:.2f}[/]")
             table.add_row(f"{threshold:g}", *cells)
         console.print(table)
-    summary = make_table("", ["candidates", "λ", "tuned", "cross-validated", "Δ base [95 %]", "p"])
-    summary.add_row("base", "", "", f"{_known_by(result['base']):.2f}", "", "", "")
+    summary = make_table("", ["top", "λ", "tuned", "cross-validated", "Δ base [95 %]"])
+    summary.add_row("base", "", "", f"{_known_by(result['base']):.2f}", "", "")
     for name, found in [*((m["scores"], m) for m in result["models"]), ("mixture", result.get("mixture"))]:
         if found:
             best, crossed = found["best"], found["crossed"]
             values = (f"{_known_by(own):.2f}" for own in (best, crossed))
             low, high = crossed["interval"]
-            sure = f"{crossed['difference']:+.2f} [{low:+.2f}, {high:+.2f}]", f"{crossed['p']:.3f}"
-            summary.add_row(escape(name), f"{best['top']}", f"{best['threshold']:g}", *values, *map(escape, sure))
+            rise = escape(f"{crossed['difference']:+.2f} [{low:+.2f}, {high:+.2f}]")
+            summary.add_row(escape(name), f"{best['top']}", f"{best['threshold']:g}", *values, rise)
     console.print(summary)
     if mixture := result.get("mixture"):
         parts = zip(mixture["best"]["weights"], result["models"])
