@@ -4,7 +4,6 @@ import threading
 import time
 from contextlib import contextmanager
 
-import uvicorn
 from scripted import Opposed, Scripted
 
 from btr.candidates.base import Search
@@ -12,6 +11,7 @@ from btr.correction.corrector import Corrector
 from btr.rerankers.base import Rule
 from btr.serving.app import make_app
 from btr.serving.serve import bind
+from btr.serving.server import Config, Server
 from btr.serving.settings import Settings
 
 
@@ -38,10 +38,10 @@ def scripted(engine=None, threshold=0.99):
 @contextmanager
 def served(corrector, names=("scripted", "opposed"), **settings):
     """The address of a server, as long as it is needed."""
-    app = make_app(corrector, Settings(**settings), names)
+    chosen = Settings(**settings)
+    app = make_app(corrector, chosen, names)
     listener = bind("127.0.0.1", 0)
-    config = uvicorn.Config(app, log_config=None, access_log=False, http="h11", ws="none", loop="asyncio")
-    server = uvicorn.Server(config)
+    server = Server(Config(app, chosen.seconds))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:
@@ -52,6 +52,16 @@ def served(corrector, names=("scripted", "opposed"), **settings):
         thread.join(30)
         listener.close()
         assert not thread.is_alive()
+
+
+def plain(sentences):
+    """Sentences of an answer as `btr correct --json` writes them."""
+    for sentence in sentences:
+        sentence.pop("suggestion", None)
+        for candidate in sentence.get("candidates", ()):
+            candidate.pop("edits")
+            candidate.pop("flag", None)
+    return sentences
 
 
 def wait_for(holds, seconds=60):

@@ -11,7 +11,7 @@ from btr.serving.batcher import Batcher, Full
 
 
 class Work:
-    """Doubles numbers, once it is let; None is trouble."""
+    """Doubles numbers, once it is let; None and 99 are trouble, negative ones the end of a thread."""
 
     def __init__(self):
         self.batches = []
@@ -22,9 +22,13 @@ class Work:
         self.batches.append(list(items))
         if None in items:
             raise ValueError("no number")
+        if -1 in items:
+            raise SystemExit
         return [partial(self.finish, item) for item in items]
 
     def finish(self, item):
+        if item == -2:
+            raise KeyboardInterrupt
         return 2 // (item - 99) if item == 99 else 2 * item
 
 
@@ -96,7 +100,7 @@ def test_who_goes_away_leaves_no_work_behind():
 
     work, result = run(scenario)
     assert result == [4]
-    assert [1] not in work.batches
+    assert work.batches == [[0], [2]]
 
 
 def test_one_bad_item_fails_alone():
@@ -109,6 +113,19 @@ def test_one_bad_item_fails_alone():
     assert (first, fourth) == ([2], [8])
     assert isinstance(second, ValueError)
     assert isinstance(third, ZeroDivisionError)
+
+
+def test_the_thread_survives_what_would_end_it():
+    async def scenario(batcher, work):
+        tasks = await begun(batcher, [1], [-1], [-2], [3])
+        work.free.set()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert batcher.is_alive
+        return results
+
+    _, (_, first, second, third, fourth) = run(scenario)
+    assert (first, fourth) == ([2], [6])
+    assert (repr(second), repr(third)) == ("RuntimeError('SystemExit')", "RuntimeError('KeyboardInterrupt')")
 
 
 def test_nothing_asked_nothing_done():

@@ -19,7 +19,8 @@ import pytest
 from served import Waiting, scripted, served, wait_for
 
 from btr.errors import InputError
-from btr.serving.serve import serve
+from btr.serving import app
+from btr.serving.serve import allow_connections, serve
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 ASK = {"text": "I has it."}
@@ -39,10 +40,14 @@ def is_well(address):
     return httpx.post(f"{address}/v1/correct", json=ASK, timeout=60).json()["text"] == "I have it."
 
 
+def connect(address):
+    where = urlsplit(address)
+    return socket.create_connection((where.hostname, where.port), timeout=60)
+
+
 def send(address, head, body=b""):
     """A connection on which a request was sent, as it is."""
-    where = urlsplit(address)
-    connection = socket.create_connection((where.hostname, where.port), timeout=60)
+    connection = connect(address)
     connection.sendall(head.encode() + b"\r\nHost: localhost\r\n\r\n" + body)
     return connection
 
@@ -54,6 +59,7 @@ def post(body, path="/v1/correct"):
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts what is open by /proc")
 def test_nothing_leaks():
     """All faults in turn, against one server; then as many threads and descriptors as before."""
+    allow_connections()
     engine = Waiting()
     with served(scripted(engine), requests=8, seconds=30) as address:
         assert is_well(address)
@@ -179,9 +185,35 @@ def test_what_takes_too_long_ends():
     assert engine.seen
 
 
+def test_who_sends_no_header_is_not_waited_for():
+    with served(scripted(), seconds=0.5) as address:
+        for begun in (b"", b"GET /health HTTP/1.1\r\nHo"):
+            with connect(address) as connection:
+                connection.sendall(begun)
+                assert connection.recv(1000) == b""  # closed
+        with send(address, "GET /health HTTP/1.1") as connection:  # nor is who asked before
+            assert b" 200 " in connection.recv(1000)
+            connection.sendall(b"GET /hea")
+            while connection.recv(1000):
+                pass
+        assert is_well(address)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_end_of_the_models_thread_is_told(monkeypatch):
+    monkeypatch.setattr(app, "size", lambda item: sys.exit())
+    with served(scripted(), seconds=0.5) as address:
+        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
+        assert httpx.post(f"{address}/v1/correct", json=ASK, timeout=60).status_code == 504
+        answer = httpx.get(f"{address}/health", timeout=60)
+        assert answer.status_code == 503
+        assert "start the server again" in answer.json()["detail"]
+
+
 def test_sigterm_finishes_what_is_running():
     """A real process: asked, told to stop while it works, it answers, refuses newcomers, and ends with 0."""
     code = """
+        import resource
         import sys
         sys.path.insert(0, sys.argv[1])
         from served import Waiting, scripted
@@ -191,12 +223,13 @@ def test_sigterm_finishes_what_is_running():
         class Patient(Waiting):
             def search(self, sources, search):
                 if len(self.seen):
-                    print("working", flush=True)
+                    print("working", *resource.getrlimit(resource.RLIMIT_NOFILE), flush=True)
                     sys.stdin.readline()
                 return super().search(sources, search)
 
         verb.load_corrector = lambda options: scripted(Patient())
-        sys.argv = ["btr", "serve", "--port", "0"]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (512, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        sys.argv = ["btr", "serve", "--port", "0", "--allow-origin", "https://my.org/"]
         main()
     """
     process = subprocess.Popen(
@@ -206,13 +239,16 @@ def test_sigterm_finishes_what_is_running():
     try:
         address = process.stdout.readline().split()[-1]
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(httpx.post, f"{address}/v1/correct", json=ASK, timeout=120)
-            assert process.stdout.readline() == "working\n"
+            site = {"Origin": "https://my.org"}
+            asked = pool.submit(httpx.post, f"{address}/v1/correct", json=ASK, headers=site, timeout=120)
+            working, connections, most = process.stdout.readline().split()
+            assert (working, connections) == ("working", most)
             process.send_signal(signal.SIGTERM)
             wait_for(lambda: refuses(address))
             process.stdin.write("\n")
             process.stdin.flush()
             assert asked.result().json()["text"] == "I have it."
+            assert "server" not in asked.result().headers
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
@@ -233,8 +269,15 @@ def refuses(address):
 
 def test_a_missing_extra_is_told_in_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "btr.serving.server")
     with pytest.raises(InputError, match=r"serving needs the extra 'serve': pip install 'btr-gec\[serve\]'"):
         serve(port=0)
+
+
+@pytest.mark.parametrize("token", ["", "open sesame", "sesame\n", "sésame"])
+def test_a_token_that_no_header_can_have_is_told_in_a_sentence(token):
+    with pytest.raises(InputError, match="without spaces; see --token"):
+        serve(port=0, token=token)
 
 
 def test_a_port_that_is_taken_is_told_in_a_sentence():

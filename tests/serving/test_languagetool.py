@@ -69,6 +69,28 @@ def test_markup_is_passed_over():
     assert check(text, check_language("en"), [sentence], Wanted())["matches"] == []
 
 
+@pytest.mark.parametrize(("markup", "meaning"), [("\\dots", "…"), ("--", "-"), ("$x$", "Dummy0")])
+def test_markup_that_has_a_meaning_is_passed_over(markup, meaning):
+    parts = [{"text": "We saw 😀 it "}, {"markup": markup, "interpretAs": meaning}, {"text": " and left."}]
+    text = read_text(None, json.dumps({"annotation": parts}))
+    sentence = {"start": 0, "end": len(text.plain), "edits": []}
+    for old in (f"it {meaning}", meaning, f"{meaning} and"):
+        sentence["edits"] = [edit(text.plain, old, "it,")]
+        assert check(text, check_language("en"), [sentence], Wanted())["matches"] == []
+    sentence["edits"] = [edit(text.plain, "and left", "and go")]
+    answer = check(text, check_language("en"), [sentence], Wanted())
+    assert (answer["matches"][0]["offset"], answer["matches"][0]["length"]) == (14 + len(markup), 8)
+    assert answer["sentenceRanges"] == [[0, 23 + len(markup)]]
+
+
+def test_line_breaks_may_be_markup():
+    parts = [{"text": "I"}, {"markup": "\n  ", "interpretAs": " "}, {"text": "has it."}]
+    text = read_text(None, json.dumps({"annotation": parts}))
+    sentence = {"start": 0, "end": 9, "edits": [edit(text.plain, "I has", "We have")]}
+    (match,) = check(text, check_language("en"), [sentence], Wanted())["matches"]
+    assert (match["offset"], match["length"]) == (0, 7)
+
+
 def test_what_is_not_wanted_is_not_told(address):
     text = "I has one dog."
     assert [match["rule"]["id"] for match in ask(address, text=text).json()["matches"]] == ["R_VERB_SVA", "R_NOUN_NUM"]
@@ -87,6 +109,7 @@ def test_what_is_not_wanted_is_not_told(address):
         ({"text": "a", "data": "{}"}, "send either text or data"),
         ({"data": '{"annotation": 3}'}, "data must be JSON"),
         ({"data": "nonsense"}, "data must be JSON"),
+        ({"data": "[" * 100_000}, "data must be JSON"),
         ({"text": "a\0b"}, "no zero bytes"),
         ({"text": "a", "enabledOnly": "perhaps"}, "enabledOnly: Input should be a valid boolean"),
     ],
@@ -105,7 +128,9 @@ def test_a_form_is_read_whatever_it_is_called(address):
     headers = {"Content-Type": "application/json"}
     answer = httpx.post(f"{address}/v2/check", content=urlencode(form), headers=headers, timeout=60).json()
     assert [(match["offset"], match["length"]) for match in answer["matches"]] == [(4, 3)]
-    assert httpx.post(f"{address}/v2/check", params={"language": "en", "text": "I has"}, timeout=60).json()["matches"]
+    asked = {"params": {"language": "en", "text": "I has"}, "timeout": 60}
+    assert httpx.post(f"{address}/v2/check", **asked).json()["matches"]
+    assert httpx.post(f"{address}//v2/check", **asked).json()["matches"]
 
 
 def test_types_in_words():
@@ -125,12 +150,15 @@ def test_a_real_client(address):
     assert tool.correct(text) == "😀 I have one dogs, and very, nice."
     tool.disabled_rules = {"R_VERB_SVA"}
     assert tool.correct("I has one dog.") == "I has one dogs."
+    assert tool.check("") == []
     tool.close()
 
 
 def test_a_real_client_hears_of_errors(address):
     client = pytest.importorskip("language_tool_python")
+    from language_tool_python.exceptions import LanguageToolError
+
     tool = client.LanguageTool("en-US", remote_server=address)
-    with pytest.raises(client.utils.LanguageToolError if hasattr(client.utils, "LanguageToolError") else Exception):
+    with pytest.raises(LanguageToolError, match="50,000"):
         tool.check("a" * 60_000)
     tool.close()

@@ -1,89 +1,16 @@
-"""The page in a real browser: Chromium without a window.
+"""The page in a real browser: what a user does, and what comes of it."""
 
-With BTR_IMAGES set to a folder, the pictures of the docs are made there, with the shipped models.
-"""
-
-import os
-import re
-import shutil
+from dataclasses import replace
 from pathlib import Path
 
-import pytest
-from served import scripted, served
+import httpx
+from paged import TEXT, copied, correct, expect, marks, open_page
+from scripted import Opposed, Scripted
+from served import Waiting, scripted, served
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: make test installs it")
-expect = playwright.expect
-expect.set_options(timeout=60_000)
-
-TEXT = "I has one dog 😀. It go."
-LETTER = (
-    "Dear Ana,\n\nI am writing you becouse I want to tell you about my new life. Last month I have moved to a big "
-    "city, and since then everything are different. I look forward to see you soon.\n\nKisses, Marta\n"
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        names = ("chromium", "chromium-browser", "google-chrome")
-        own = next(filter(None, map(shutil.which, names)), None)
-        if not own and not Path(started.chromium.executable_path).exists():
-            pytest.skip("no browser here: install chromium, or run 'playwright install chromium'")
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        launched = started.chromium.launch(executable_path=own, args=sandbox, timeout=160_000)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def address():
-    with served(scripted()) as own:
-        yield own
-
-
-@pytest.fixture
-def page(browser, address):
-    yield from open_page(browser, address)
-
-
-@pytest.fixture
-def phone(browser, address):
-    yield from open_page(browser, address, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
-
-
-def open_page(browser, address, **options):
-    """A page that may load nothing from elsewhere, and on which nothing may go wrong."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(60_000)
-    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
-    page = context.new_page()
-    asked, wrong = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
-    page.goto(address)
-    page.asked = asked
-    yield page
-    assert all(url.startswith((address, "blob:")) for url in asked)
-    assert [text for text in wrong if "the server responded" not in text] == []
-    context.close()
-
-
-def correct(page, text=TEXT):
-    page.get_by_role("textbox", name="Your text").fill(text)
-    page.get_by_role("button", name="Correct", exact=True).click()
-    expect(page.locator("#result")).to_be_visible()
-    expect(page.get_by_role("status")).to_contain_text("in")
-
-
-def marks(page):
-    return page.locator(".mark")
-
-
-def copied(page):
-    page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_role("status")).to_have_text("Copied.")
-    return page.evaluate("navigator.clipboard.readText()")
+from btr.candidates.base import Found, Search
+from btr.correction.corrector import Corrector
+from btr.rerankers.base import Rule
 
 
 def slide(page, value):
@@ -136,6 +63,77 @@ def test_the_threshold_changes_the_choices_without_a_request(page):
     slide(page, 0.97)
     expect(marks(page)).to_have_count(3)
     assert len(page.asked) == before
+
+
+class Undecided(Opposed):
+    """Likes the source only a little better, and a question still less."""
+
+    def score_many(self, rows):
+        return [
+            replace(scored, means=tuple(mean / (800 if "?" in scored.source else 250) for mean in scored.means))
+            for scored in super().score_many(rows)
+        ]
+
+
+def test_the_page_shows_what_the_server_chose(browser):
+    """With margins of 0.008 and 0.0025, and a threshold that a slider of hundredths does not have."""
+    text, chosen = "I has it. Is it the dog?", "I has it. Is it dogs?"
+    with served(Corrector(Scripted(), Search(size=2), Undecided(), Rule(0.005))) as address:
+        assert httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=60).json()["text"] == chosen
+        for page in open_page(browser, address):
+            correct(page, text)
+            assert copied(page) == chosen
+            expect(page.locator("#threshold-value")).to_have_text("0.005")
+            slide(page, 0.02)
+            assert copied(page) == "I have it. Is it dogs?"
+
+
+def test_what_the_server_did_not_tell_is_asked_again(page):
+    page.route("**/v1/models", lambda route: route.fulfill(status=503, json={}), times=1)
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("503")
+    correct(page)
+    expect(page.locator("#models")).to_have_text("scripted, reranked by opposed")
+    expect(page.get_by_role("slider")).to_be_enabled()
+
+
+def test_work_on_the_first_request_is_seen(browser):
+    engine = Waiting()
+    with served(scripted(engine)) as address:
+        engine.free.clear()
+        for page in open_page(browser, address):
+            page.get_by_role("textbox", name="Your text").fill(TEXT)
+            page.get_by_role("button", name="Correct", exact=True).click()
+            expect(page.get_by_role("status")).to_have_text("Correcting …")
+            expect(page.get_by_role("status")).to_be_visible()
+            page.get_by_role("textbox", name="Your text").fill("It go.")  # while the answer is on its way
+            engine.free.set()
+            expect(marks(page)).to_have_count(3)
+            expect(page.locator("#result")).to_have_class("result stale")
+            correct(page, "It go.")
+            expect(page.locator("#result")).to_have_class("result")
+
+
+class Talkative(Scripted):
+    """Writes two more: one beyond those that take part, and one that does not end."""
+
+    def search(self, sources, search):
+        more = [Found(*self.read([text]), -9.0) for text in ("Me have it .", "so " * 50)]
+        return [[*found, *more] for found in super().search(sources, search)]
+
+
+def test_candidates_that_took_no_part_say_so(browser):
+    with served(Corrector(Talkative(), Search(size=4), Opposed(), Rule(0.99, top=2))) as address:
+        for page in open_page(browser, address):
+            correct(page, "I has it.")
+            page.locator("summary").click()
+            _, source, other, runaway = page.locator(".candidate").all()
+            expect(source).to_contain_text("f 0.982")
+            expect(other).to_contain_text("took no part")
+            expect(runaway).to_contain_text("took no partrunaway")
+            expect(runaway).to_be_disabled()
+            other.click()
+            assert copied(page) == "Me have it."
 
 
 def test_candidates_of_a_sentence(page):
@@ -197,31 +195,6 @@ def test_a_text_is_never_html(page):
     assert copied(page) == text
 
 
-def test_on_a_phone(phone):
-    correct(phone, TEXT + "\n\nhttps://example.org/" + "a" * 200)
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-    marks(phone).first.tap()
-    accept = phone.locator("#accept")
-    expect(accept).to_be_in_viewport()
-    assert accept.bounding_box()["height"] >= 32  # wide enough for a finger
-    accept.tap()
-    expect(marks(phone).first).to_have_attribute("data-state", "accepted")
-    for summary in phone.locator("summary").all():
-        summary.tap()
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def test_everything_has_a_name(page):
-    """What can be operated says what it is, to those who can't see it."""
-    correct(page)
-    for one in page.locator("button, input:visible, textarea, summary, a").all():
-        name = one.evaluate(
-            "e => e.getAttribute('aria-label') || e.innerText || (e.labels && e.labels[0] && e.labels[0].innerText)"
-        )
-        assert (name or "").strip() or not one.is_visible()
-    assert page.locator("[aria-live=polite]").count() == 1
-
-
 def test_problems_are_told(page):
     page.get_by_role("textbox", name="Your text").fill("a " * 30_000)
     page.get_by_role("button", name="Correct", exact=True).click()
@@ -236,37 +209,3 @@ def test_the_page_asks_for_the_token(browser):
             page.get_by_role("button", name="Use it").click()
             expect(marks(page)).to_have_count(3)
             expect(page.get_by_label("This server asks for a token")).to_be_hidden()
-
-
-def test_docs_show_the_api(page, address):
-    page.goto(f"{address}/docs")
-    expect(page.locator("section h2")).to_contain_text(["POST /v1/correct", "POST /v1/score"])
-    expect(page.locator("pre").first).to_contain_text(f"curl {address}/v1/correct")
-
-
-def test_dark_is_dark(browser, address):
-    shades = []
-    for scheme in ("light", "dark"):
-        for page in open_page(browser, address, color_scheme=scheme):
-            colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            shades.append(sum(map(int, re.findall(r"\d+", colour)[:3])))
-    assert shades[0] > 600 > 200 > shades[1]
-
-
-@pytest.mark.skipif(not os.environ.get("BTR_IMAGES"), reason="pictures are made if BTR_IMAGES names a folder")
-def test_pictures_for_the_docs(browser):
-    from btr.correction.corrector import Corrector
-
-    folder = Path(os.environ["BTR_IMAGES"])
-    sizes = {"serve": (1280, 860, "light"), "serve-dark": (1280, 860, "dark"), "serve-phone": (360, 780, "light")}
-    with served(Corrector.load(reranker="mbr"), ("t5gec-small", "mbr")) as address:
-        for name, (width, height, scheme) in sizes.items():
-            viewport = {"width": width, "height": height}
-            for page in open_page(browser, address, viewport=viewport, color_scheme=scheme):
-                correct(page, LETTER)
-                page.locator("summary").nth(1).click()
-                marks(page).first.click()
-                page.evaluate("window.scrollTo(0, 0)")
-                if width < 500:
-                    page.locator(".read").scroll_into_view_if_needed()
-                page.screenshot(path=folder / f"{name}.png")

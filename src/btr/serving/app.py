@@ -138,7 +138,9 @@ def add_own(api: FastAPI, service: Service) -> None:
 
     @api.get("/health", response_model=schemas.Health, tags=["server"])
     async def health() -> Any:
-        """Whether the server is well."""
+        """Whether the server is well: else 503, and it has to be started again."""
+        if not service.batcher.is_alive:
+            raise Refused(503, "the thread that owns the models has ended; start the server again.")
         return {"status": "ok"}
 
 

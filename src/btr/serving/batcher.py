@@ -76,6 +76,11 @@ class Batcher(Generic[Item, Result]):
         self._thread = Thread(target=self._run, name="btr-models", daemon=True)
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread is there; without it, nobody gets an answer."""
+        return self._thread.is_alive()
+
     async def run(self, items: Sequence[Item]) -> list[Result]:
         """The results of a request's items. If it is cancelled, what has not begun is dropped."""
         if not items:
@@ -109,8 +114,8 @@ class Batcher(Generic[Item, Result]):
                     continue
                 try:
                     task.put(number, finish())
-                except Exception as error:
-                    task.put(number, error)
+                except BaseException as error:
+                    task.put(number, tame(error))
 
     def _wait(self) -> list[tuple[Task[Item, Result], int]]:
         """What is to be done next, once there is something; nothing at the end."""
@@ -145,10 +150,15 @@ class Batcher(Generic[Item, Result]):
     def _begin(self, items: Sequence[Item]) -> Sequence[Finish[Result]]:
         try:
             return self.work(items)
-        except Exception as error:
+        except BaseException as error:
             if len(items) == 1:
-                return [partial(throw, error)]
+                return [partial(throw, tame(error))]
         return [finish for item in items for finish in self._begin([item])]
+
+
+def tame(error: BaseException) -> Exception:
+    """An error that ends a request, and neither the thread nor the server, as a SystemExit would."""
+    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
 
 
 def throw(error: Exception) -> NoReturn:

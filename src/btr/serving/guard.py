@@ -66,7 +66,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
         begun = time.perf_counter()
-        path, told = scope["path"], {"status": GONE}
+        path = scope["path"] = "/" + scope["path"].lstrip("/")  # an address may end in a slash already
+        told = {"status": GONE}
         scope.setdefault("state", {})
 
         async def tell(message: Message) -> None:
@@ -120,10 +121,10 @@ class Guard:
         """Refuse other web sites, also those that gave their own name to this machine's address."""
         allowed = self.settings.origins
         host, origin = headers.get("host", ""), headers.get("origin")
-        names = {urlsplit(own).netloc for own in allowed}
+        names = set(map(netloc, allowed))
         if self.settings.loopback and host not in names and not is_local(host):
             raise Refused(403, "this server is asked by its address or as localhost; see --allow-origin.")
-        if origin and "*" not in allowed and origin not in allowed and urlsplit(origin).netloc != host:
+        if origin and "*" not in allowed and origin not in allowed and netloc(origin) != host:
             raise Refused(403, f"requests from {origin} are not allowed; see --allow-origin.")
 
     def check_token(self, headers: Headers, form: bytes) -> None:
@@ -166,10 +167,18 @@ class Guard:
         return path if path in self.paths else "other"
 
 
+def netloc(url: str) -> str:
+    """The host and port of an address; nothing if it is malformed."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
+
+
 def is_local(host: str) -> bool:
     """Whether a Host header is an address, or localhost: no name that somebody else could have given."""
-    name = urlsplit(f"//{host}").hostname or ""
     try:
+        name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or bool(ipaddress.ip_address(name))
     except ValueError:
         return False

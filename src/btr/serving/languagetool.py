@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Sequence
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -55,10 +56,11 @@ WORDS = {
 
 
 class Text(NamedTuple):
-    """A text as it is corrected, and where each of its characters stands in what the client sent."""
+    """A text as it is corrected, what the client sent (UTF-16), and from where to where each character stands there."""
 
     plain: str
-    places: Sequence[int]
+    sent: bytes
+    spans: Sequence[tuple[int, int]]
 
 
 class Wanted(NamedTuple):
@@ -83,8 +85,9 @@ class Wanted(NamedTuple):
 def read_form(query: str, body: bytes) -> Check:
     """What a client sends, in the address or as a form, whatever it calls it: LTeX says that its form is JSON."""
     try:
-        fields = [*parse_qsl(query, errors="strict"), *parse_qsl(body.decode(), errors="strict")]
-        return Check.model_validate(dict(fields))
+        read = partial(parse_qsl, keep_blank_values=True, errors="strict")
+        fields = [*read(query), *read(body.decode())]
+        return Check.model_validate({name: value for name, value in fields if value or name == "text"})
     except ValidationError as error:
         told = "; ".join(f"{'.'.join(map(str, own['loc']))}: {own['msg']}" for own in error.errors())
         raise Refused(400, f"{told}.") from None
@@ -106,29 +109,30 @@ def read_text(text: str | None, data: str | None) -> Text:
     if (text is None) == (data is None):
         raise Refused(400, "send either text or data.")
     if text is not None:
-        return Text(text, [*accumulate(map(units, text), initial=0)])
+        return join_parts([(text, "", "")])
     try:
         parts = json.loads(data or "")["annotation"]
         read = [(part.get("text"), part.get("markup", ""), part.get("interpretAs", "")) for part in parts]
         check_text("".join(part for own in read for part in own if part))
         return join_parts(read)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Refused(400, 'data must be JSON: {"annotation": [{"text": "…"}, {"markup": "…"}]}.') from None
 
 
 def join_parts(parts: Sequence[tuple[str | None, str, str]]) -> Text:
-    """Texts as they are, and markup as what it stands for, all of which is in the markup's first place."""
-    plain, places, place = "", [], 0
+    """Texts as they are, and markup as what it stands for, each character of which takes all of the markup's place."""
+    plain, sent, spans, place = "", "", [], 0
     for text, markup, meaning in parts:
         if text is None:
-            plain += meaning
-            places += [place] * len(meaning)
-            place += sum(map(units, markup))
+            end = place + sum(map(units, markup))
+            plain, sent = plain + meaning, sent + markup
+            spans += [(place, end)] * len(meaning)
         else:
-            plain += text
-            places += list(accumulate(map(units, text), initial=place))[:-1]
-            place += sum(map(units, text))
-    return Text(plain, [*places, place])
+            *_, end = places = [*accumulate(map(units, text), initial=place)]
+            plain, sent = plain + text, sent + text
+            spans += pairwise(places)
+        place = end
+    return Text(plain, sent.encode("utf-16-le"), [*spans, (place, place)])
 
 
 def units(char: str) -> int:
@@ -162,7 +166,7 @@ def check(text: Text, language: Record, sentences: Sequence[Record], wanted: Wan
             "detectedLanguage": {"name": language["name"], "code": language["longCode"], "confidence": 1.0},
         },
         "matches": matches,
-        "sentenceRanges": [[text.places[s["start"]], text.places[s["end"]]] for s in sentences],
+        "sentenceRanges": [[text.spans[s["start"]][0], text.spans[s["end"] - 1][1]] for s in sentences],
     }
 
 
@@ -182,11 +186,10 @@ def widen(plain: str, edit: Record, before: int, after: int) -> Record:
 def write_match(text: Text, sentence: Record, edit: Record) -> Record | None:
     """An edit as a match; None if markup stands in it."""
     start, end = edit["start"], edit["end"]
-    plain, places = text.plain, text.places
-    offset = places[start]
-    # What follows the last character, which in markup is not where the next one stands.
-    stop = places[end - 1] + units(plain[end - 1]) if end > start else offset
-    if stop - offset != sum(map(units, plain[start:end])):
+    plain = text.plain
+    offset = text.spans[start][0]
+    stop = text.spans[end - 1][1] if end > start else offset
+    if text.sent[2 * offset : 2 * stop].decode("utf-16-le").split() != plain[start:end].split():
         return None
     kind = edit["type"].split("+")[0]
     category, name, issue = CATEGORIES.get(kind.split(":")[-1], GRAMMAR)

@@ -12,13 +12,16 @@ logger = logging.getLogger("btr.serving")
 
 
 class Lines(logging.Formatter):
-    """A record as one line of JSON. Exceptions are named with their place only: messages may quote texts."""
+    """A record as one line of JSON. Exceptions are named with their place only: messages may quote texts.
+
+    So may all but the first line of what asyncio says.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
             "level": record.levelname.lower(),
-            "event": record.getMessage(),
+            "event": record.getMessage().partition("\n")[0],
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[0]:
@@ -27,10 +30,11 @@ class Lines(logging.Formatter):
 
 
 def start() -> None:
-    """Let this server's log and uvicorn's go to standard error."""
+    """Let this server's log, uvicorn's and asyncio's go to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
-    for own, level in ((logger, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
+    for name, level in ((logger.name, logging.INFO), ("uvicorn", logging.WARNING), ("asyncio", logging.WARNING)):
+        own = logging.getLogger(name)
         own.handlers, own.propagate = [handler], False
         own.setLevel(level)
 

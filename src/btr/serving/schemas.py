@@ -76,6 +76,7 @@ class Candidate(BaseModel):
     f: float = Field(description="Its share of the reranker's belief, of all candidates.")
     log_prob: float | None = Field(description="By the base model.")
     edits: list[Edit] = Field(description="What makes it of the text.")
+    flag: str | None = Field(None, description="runaway or unfinished: it is not one to take, and has no edits.")
 
 
 class Decided(BaseModel):

@@ -1,9 +1,10 @@
 """`btr serve`: the corrector as a web page and an HTTP API."""
 
 import ipaddress
-import math
+import re
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from btr.correction import MODEL, NONE, RERANKER, as_list
@@ -30,34 +31,25 @@ def serve(
     the address once the server listens.
     """
     try:
-        import uvicorn
-
         from btr.serving import log
         from btr.serving.app import make_app
+        from btr.serving.server import Config, Server
     except ImportError as error:
         raise InputError(f"serving needs the extra 'serve': pip install 'btr-gec[serve]' ({error}).") from None
-    settings = Settings(max_characters, max_requests, timeout, token or None, tuple(allow_origin), is_loopback(host))
+    if token is not None and not re.fullmatch("[!-~]+", token):
+        raise InputError("a token is one or more letters, digits and signs of ASCII, without spaces; see --token.")
+    origins = tuple(origin.rstrip("/") for origin in allow_origin)
+    settings = Settings(max_characters, max_requests, timeout, token, origins, is_loopback(host))
+    allow_connections()
     with bind(host, port) as listener:
         together = " + ".join(as_list(options.get("reranker", RERANKER)))
         names = options.get("model", MODEL), None if together == NONE else together
         app = make_app(load_corrector(options), settings, names)
         log.start()
-
-        class Server(uvicorn.Server):
-            """A server that takes a signal as the wish to stop, and no more."""
-
-            def handle_exit(self, sig: int, frame: Any) -> None:
-                self.force_exit = self.should_exit
-                self.should_exit = True
-
-        config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, http="h11", ws="none", loop="asyncio",
-            timeout_graceful_shutdown=math.ceil(timeout),
-        )  # fmt: skip
         name = f"[{host}]" if ":" in host else host
         ready(f"http://{name}:{listener.getsockname()[1]}")
         log.say("start", host=host, port=listener.getsockname()[1])
-        Server(config).run([listener])
+        Server(Config(app, timeout)).run([listener])
         log.say("stop")
 
 
@@ -71,6 +63,15 @@ def bind(host: str, port: int) -> socket.socket:
         raise InputError(
             f"can't listen at {host}, port {port} ({why}); choose another with --host or --port."
         ) from None
+
+
+def allow_connections() -> None:
+    """As many open connections as the system lets this process have, not only as many as is usual."""
+    with suppress(ImportError, ValueError, OSError):  # not on Windows
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def is_loopback(host: str) -> bool:

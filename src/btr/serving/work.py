@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from btr.corpus.candidates import Candidates
 from btr.correction.blocks import Block, cut_blocks
-from btr.correction.corrector import Corrector, Examined, Record, describe, find_edits, place_edits
+from btr.correction.corrector import BAD, Corrector, Examined, Record, describe, find_edits, place_edits
 from btr.correction.render import write_text
 from btr.correction.segments import Segment
 from btr.rerankers.base import Decision, Reranked
@@ -97,15 +97,21 @@ def write(detailed: bool, block: Block, found: Sequence[Examined]) -> Record:
 
 
 def detail(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:
-    """A sentence as in `btr correct --json`, with the reranker's suggestion and the edits that make each candidate."""
+    """A sentence as in `btr correct --json`, with the reranker's suggestion and the edits that make each candidate.
+
+    Candidates that are not to be taken have a flag instead of edits.
+    """
     sentence = describe(block, segment, is_known, result)
     record, chosen = result
     if "left" in sentence:
         return sentence
+    flags = {number: flag for flag in BAD for number in record.get("flags", {}).get(flag, ())}
     for number, candidate in enumerate(sentence["candidates"]):
         is_chosen = number == chosen.choice
         edits = () if is_chosen else find_edits(block, segment, record, number)
         candidate["edits"] = sentence["edits"] if is_chosen else place_edits(block, segment, edits)
+        if number in flags:
+            candidate["flag"] = flags[number]
     return {**sentence, "suggestion": chosen.suggestion}
 
 

@@ -16,6 +16,7 @@ let sentences = [];   // the answer's, each with `picked`, a candidate chosen by
 let states = {};      // "accepted" or "dismissed", by the edit's key
 let current = null;   // the key of the mark in focus
 let ranked = false;   // whether there is a reranker
+let moved = false;    // whether λ is the slider's; before, the server's choices stand, at a λ that it may not have
 let token = "";
 let asking = null;
 
@@ -45,12 +46,14 @@ async function showModels() {
   const models = await ask("v1/models");
   ranked = models.reranker !== null;
   $("models").textContent = `${models.model}, ${ranked ? `reranked by ${models.reranker}` : "without a reranker"}`;
-  $("threshold").value = models.threshold;
   $("threshold").disabled = !ranked;
+  if (!moved) {
+    $("threshold").value = models.threshold;
+    $("threshold-value").textContent = models.threshold;
+  }
   $("threshold-help").textContent = ranked
     ? "The reranker's suggestion is taken if its f rises by more than λ above the base model's choice."
     : "Without a reranker, the base model's choice is taken whatever λ is.";
-  $("threshold-value").textContent = Number($("threshold").value).toFixed(2);
 }
 
 async function correct() {
@@ -62,13 +65,14 @@ async function correct() {
   $("problem").textContent = "";
   $("status").textContent = "Correcting …";
   try {
-    const answer = await ask("v1/correct", { text });
+    const known = $("models").textContent || showModels();
+    const [answer] = await Promise.all([ask("v1/correct", { text }), known]);
     points = Array.from(text);
     sentences = answer.sentences.map((sentence) => ({ ...sentence, picked: null }));
     states = {};
     current = null;
     document.querySelector(".read").hidden = document.querySelector("aside").hidden = false;
-    $("result").classList.remove("stale");
+    $("result").classList.toggle("stale", $("text").value !== text);
     show(true);
   } catch (error) {
     if (own === asking) {
@@ -84,6 +88,7 @@ async function correct() {
 function choose(sentence) {
   if (!sentence.candidates) return 0;
   if (sentence.picked !== null) return sentence.picked;
+  if (!moved) return sentence.choice;
   return sentence.suggestion && sentence.margin > Number($("threshold").value) ? sentence.suggestion : 0;
 }
 
@@ -144,7 +149,7 @@ function showResult() {
     const kind = !edit.original ? " added" : !edit.replacement ? " gone" : "";
     const mark = make("button", {
       type: "button", className: `mark${kind}${edit.key === current ? " current" : ""}`, data: { key: edit.key, state },
-      "aria-label": `${describe(edit)}; ${state}`,
+      "aria-label": `${describe(edit)}; ${state}`, "aria-keyshortcuts": "A D",
     });
     if (edit.original) mark.append(make("del", { text: edit.original }));
     if (edit.replacement) mark.append(make("ins", { text: edit.replacement }));
@@ -208,11 +213,14 @@ function showSentence(sentence, number, open) {
 function showCandidate(sentence, number, candidate, k, choice) {
   const bar = make("span", { className: "bar" });
   bar.style.width = `${100 * candidate.f}%`;
-  const numbers = make("span", { className: "numbers" }, make("span", { text: `f ${candidate.f.toFixed(3)}` }));
+  const share = candidate.f ? `f ${candidate.f.toFixed(3)}` : "took no part";
+  const numbers = make("span", { className: "numbers" }, make("span", { text: share }));
   if (k === 0) numbers.append(make("span", { className: "tag", text: "base model" }));
   if (ranked && k === sentence.suggestion) numbers.append(make("span", { className: "tag own", text: "reranker" }));
+  if (candidate.flag) numbers.append(make("span", { className: "tag", text: candidate.flag }));
   return make("button",
-    { type: "button", className: "candidate", data: { number, candidate: k }, "aria-pressed": String(k === choice) },
+    { type: "button", className: "candidate", data: { number, candidate: k }, "aria-pressed": String(k === choice),
+      ...(candidate.flag && { disabled: "" }) },
     make("span", { text: candidate.text }),
     make("span", { className: "track", "aria-hidden": "true" }, bar), numbers);
 }
@@ -274,6 +282,7 @@ $("access").addEventListener("submit", async (event) => {
   await showModels().then(correct).catch((error) => { $("problem").textContent = error.message; });
 });
 $("threshold").addEventListener("input", () => {
+  moved = true;
   $("threshold-value").textContent = Number($("threshold").value).toFixed(2);
   for (const sentence of sentences) sentence.picked = null;
   show(true);
