@@ -31,6 +31,7 @@ from btr.corpus.scores import Scored, read_scores, to_json
 from btr.correction import NONE, RERANKER
 from btr.correction.corrector import Corrector
 from btr.correction.profiles import read_profile
+from btr.rerankers.score import load_reranker
 from btr.rerankers.table import Setting, Table, cross_validate
 from btr.resume import write_windows
 
@@ -127,9 +128,9 @@ def main() -> None:
     print_rows(rows)
     given = [row.first(corrector.rule.top) for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
     path = work / "paper.jsonl"
-    alone = Corrector.load(reranker=RERANKER[0])  # the paper's candidates come without log-probabilities
+    alone = load_reranker(RERANKER[0], int8=True)  # the paper's candidates come without log-probabilities
     header = {"reranker": "contrast", "signature": alone.signature, "sources": len(given)}
-    make(path, header, given, lambda window: map(to_json, alone.score(window)))
+    make(path, header, given, lambda window: map(to_json, alone.score_many(window)))
     base, _, crossed = measure(sets[0], list(read_scores(path)[1]), 1.0, True)
     print(f"The paper's T5GEC candidates of CoNLL-13: {base['scores']['f0.5']:.2f}", end="")
     print(f" → {crossed['scores']['f0.5']:.2f}, cross-validated (thresholds {crossed['thresholds']})")

@@ -291,7 +291,7 @@ def test_models_write_and_score(tmp_path):
     (added,) = set((tmp_path / "report" / "work").glob("losses-*")) - before
     values = [json.loads(path.read_text())["value"] for path in before]
     assert json.loads(added.read_text())["value"] in values  # contrast can be asked about every token, too
-    assert "|int8+base|btr:" in cells(tmp_path / "report", "table-05")["Both w/o λ", "Toy F0.5"]["signature"]
+    assert "|int8:rows+base|btr:" in cells(tmp_path / "report", "table-05")["Both w/o λ", "Toy F0.5"]["signature"]
     told = (tmp_path / "report" / "report.md").read_text()
     figure = told[told.index("**Figure 3.") : told.index("**Figure 4.")]
     (contrasting,) = re.findall("^- Contrast: .*", figure, re.MULTILINE)

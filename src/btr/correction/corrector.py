@@ -1,19 +1,15 @@
 """A base model, a reranker and a rule put together: sentences in, corrections with all that led to them out."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
 
-import torch
-
 from btr.candidates.base import Engine, Search
 from btr.candidates.generate import generate_many, load_engine
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import Edit
-from btr.corpus.scores import Scored
 from btr.correction import MODEL, NONE, RERANKER, as_list
 from btr.correction.blocks import Block
 from btr.correction.changes import allowed, place
@@ -51,12 +47,9 @@ class Corrector:
         rule: Rule | None = None,
         *,
         gap: float | None = None,
-        one_by_one: bool = False,
     ) -> None:
-        self.engine, self.search, self.reranker = engine, search, reranker
-        self.gap, self.one_by_one = gap, one_by_one
+        self.engine, self.search, self.reranker, self.gap = engine, search, reranker, gap
         self.rule = replace(rule or Rule(), drop_runaways=True)
-        self.threads = torch.get_num_threads()
         self.see = lru_cache(KNOWN_WORDS)(self._see)
 
     @classmethod
@@ -97,7 +90,7 @@ class Corrector:
         int8 = bool(with_model) and choose_device(device).type == "cpu"
         own = [load_reranker(spec, device=device, int8=int8) for spec in specs]
         together = own[0] if len(own) == 1 else Ensemble(own)
-        return cls(loaded, search, together, rule, gap=settings.gap, one_by_one=int8)
+        return cls(loaded, search, together, rule, gap=settings.gap)
 
     @property
     def signature(self) -> str:
@@ -148,26 +141,12 @@ class Corrector:
                 for k, record in enumerate(records)
                 if len(taking := self.rule.takes_part(record["source"], texts[k])) > 1
             }
-            for k, scored in zip(rows, self.score(list(rows.values()))):
+            for k, scored in zip(rows, self.reranker.score_many(list(rows.values()))):
                 by_text = dict(zip(scored.candidates, scored.means))  # vote may add a candidate of its own
                 means[k] = [by_text.get(text) for text in texts[k]]
         for k, record in enumerate(records):
             chosen = self.rule.decide(record["source"], texts[k], means[k])
             yield record, chosen if self.reranker else Reranked(0, 0, chosen.f, 0.0, Decision.EQUAL)
-
-    def score(self, rows: Sequence[Candidates]) -> list[Scored]:
-        """The reranker's scores. In int8 they depend on what is in the batch, so that each source is one by itself.
-
-        Sources then go to several threads, each of which computes alone: small batches keep cores busier so.
-        """
-        assert self.reranker
-        if not self.one_by_one:
-            return self.reranker.score_many(rows)
-        with ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            try:
-                return [scored for (scored,) in pool.map(self.reranker.score_many, [[row] for row in rows])]
-            finally:
-                torch.set_num_threads(self.threads)  # what a thread sets is the default of all that begin later
 
 
 def usable(record: Record, gap: float | None = None) -> list[str]:

@@ -14,6 +14,8 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as attend
 from transformers import PreTrainedModel
 
+from btr.models.batches import pack
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -40,7 +42,7 @@ def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[Mem
 
 
 def encode_groups(
-    model: PreTrainedModel, sources: Sequence[Sequence[int]], budget: int
+    model: PreTrainedModel, sources: Sequence[Sequence[int]], budget: int, *, by_length: bool = False
 ) -> Iterator[tuple[range, list[Memory]]]:
     """Encode sources in their order, as many at a time as the budget of tokens allows."""
     start = 0
@@ -48,7 +50,11 @@ def encode_groups(
         stop = start + 1
         while stop < len(sources) and (stop + 1 - start) * max(map(len, sources[start : stop + 1])) <= budget:
             stop += 1
-        yield range(start, stop), encode(model, sources[start:stop])
+        own = sources[start:stop]
+        found: dict[int, Memory] = {}
+        for batch in pack([*map(len, own)], budget, by_length=True) if by_length else [range(len(own))]:
+            found.update(zip(batch, encode(model, [own[k] for k in batch])))
+        yield range(start, stop), [found[k] for k in range(len(own))]
         start = stop
 
 

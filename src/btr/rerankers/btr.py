@@ -23,7 +23,7 @@ class BTR(MaskedReranker):
     def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = self.sign(loaded.signature)
-        self.budget = budget
+        self.budget, self.by_length = budget, loaded.int8
         self.vocabulary = loaded.model.config.vocab_size
         self.mask = mask_token(self.tokenizer, loaded.signature)
 
@@ -36,7 +36,8 @@ class BTR(MaskedReranker):
 
     def plans(self, sources: Sequence[str]) -> Iterator[tuple[range, Plan]]:
         ids = [read_source(self.tokenizer, source) for source in sources]
-        for group, memories in encode_groups(self.model, [tokens or [0] for tokens in ids], self.budget):
+        read = [tokens or [0] for tokens in ids]
+        for group, memories in encode_groups(self.model, read, self.budget, by_length=self.by_length):
             yield group, Plan(self.mask, [memory if ids[k] else None for k, memory in zip(group, memories)])
 
     def logits(self, rows: Sequence[Row], sources: Sequence[Any]) -> Tensor:

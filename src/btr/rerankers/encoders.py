@@ -30,7 +30,7 @@ class RoBERTa(MaskedReranker):
     def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = self.sign(loaded.signature)
-        self.budget = budget
+        self.budget, self.by_length = budget, loaded.int8
         if self.tokenizer.mask_token_id is None:
             raise InputError(f"{loaded.signature}: its tokenizer has no mask, so it is no masked language model.")
         self.mask = self.tokenizer.mask_token_id
@@ -69,7 +69,7 @@ class BERT(Reranker):
     def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = loaded.signature
-        self.budget = budget
+        self.budget, self.by_length = budget, loaded.int8
         self.limit = position_limit(self.model.config)
         if self.model.config.num_labels != 2:
             raise InputError(
@@ -83,7 +83,7 @@ class BERT(Reranker):
         ids = {text: self.tokenizer(text)["input_ids"] for text in texts}
         texts = [text for text in texts if len(ids[text]) <= self.limit]
         scores: dict[str, float] = {}
-        for batch in pack([len(ids[text]) for text in texts], self.budget):
+        for batch in pack([len(ids[text]) for text in texts], self.budget, by_length=self.by_length):
             chosen = [texts[k] for k in batch]
             inputs = encoder_inputs([ids[text] for text in chosen], self.tokenizer, self.model.device, pairs=False)
             logits = self.model(**inputs).logits

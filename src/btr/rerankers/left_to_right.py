@@ -24,7 +24,7 @@ class LeftToRight(Reranker):
     def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = loaded.signature
-        self.budget = budget
+        self.budget, self.by_length = budget, loaded.int8
 
     def target(self, candidate: str) -> list[int]:
         """The candidate's tokens in the order in which they are written, EOS last."""
@@ -35,11 +35,12 @@ class LeftToRight(Reranker):
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
         sources = [read_source(self.tokenizer, row.source) for row in rows]
         scored: list[Scored] = []
-        for group, memories in encode_groups(self.model, [tokens or [0] for tokens in sources], self.budget):
+        read = [tokens or [0] for tokens in sources]
+        for group, memories in encode_groups(self.model, read, self.budget, by_length=self.by_length):
             targets = {(k, text): self.target(text) for k in group for text in dict.fromkeys(rows[k].candidates)}
             keys = [key for key, tokens in targets.items() if sources[key[0]] and len(tokens) <= MAX_TOKENS]
             means: dict[tuple[int, str], float] = {}
-            for batch in pack([len(targets[key]) for key in keys], self.budget):
+            for batch in pack([len(targets[key]) for key in keys], self.budget, by_length=self.by_length):
                 chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
                 own = [memories[k - group.start] for k, _ in chosen]
                 log_probs = self._log_probs([targets[key] for key in chosen], own)

@@ -76,6 +76,7 @@ class MaskedReranker(Reranker):
     mask: int
     vocabulary: int
     budget: int = BUDGET
+    by_length: bool = False  # batch only rows of one length
 
     def sign(self, model: str) -> str:
         """The model's signature, as that of this kind of reranker."""
@@ -130,7 +131,8 @@ class MaskedReranker(Reranker):
         """Compute planned rows: the log-probabilities of the tokens asked for in each."""
         values: dict[int, list[float]] = {}
         most = max(1, LOGITS // self.vocabulary)
-        for batch in pack([len(plan.rows[number].ids) for number in numbers], self.budget, most):
+        lengths = [len(plan.rows[number].ids) for number in numbers]
+        for batch in pack(lengths, self.budget, most, by_length=self.by_length):
             # Rows of one source stand together: they attend to it as one.
             chosen = sorted((numbers[k] for k in batch), key=lambda number: plan.rows[number].source)
             logits = self.logits([plan.rows[number] for number in chosen], plan.sources)

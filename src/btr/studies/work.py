@@ -14,6 +14,7 @@ from btr.errors import InputError
 from btr.metrics.evaluate import read_hypotheses
 from btr.metrics.gold import Gold, load_gold
 from btr.metrics.significance import RESAMPLES
+from btr.models.batches import INT8
 from btr.rerankers.base import Rule
 from btr.rerankers.differences import NEAR
 from btr.rerankers.free import Base
@@ -143,7 +144,7 @@ class Work:
             key["near"] = NEAR
         int8 = int8 and kind in WITH_MODEL
         if int8:
-            key["int8"] = True
+            key["int8"] = INT8
         asked = f"{kind}:{model}" if model else kind
 
         def make(path: Path) -> Mapping[str, Any]:

@@ -118,7 +118,8 @@ def make_pairs(settings: Synthetic) -> Iterator[Group]:
 
     lines = (line for path in settings.text for line in read_lines(expand(path)))
     made = 0
-    for source, target in islice(Corrupter(settings.seed).corrupt(sentences(lines)), settings.sentences):
+    corrupter = Corrupter(settings.seed, weights=settings.weights)
+    for source, target in islice(corrupter.corrupt(sentences(lines)), settings.sentences):
         made += 1
         yield Group(source, [target])
     if made < settings.sentences:

@@ -30,6 +30,7 @@ class Synthetic(Part):
     text: list[str]
     sentences: int = Field(gt=0)
     seed: int = 1
+    weights: dict[str, float] = {}  # of kinds of errors; those of W&I if not said
 
 
 class Data(Part):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from btr.errors import InputError
 from btr.models.grid import Grid, make_grid, states
@@ -198,5 +199,4 @@ def token_log_probs(hidden: Tensor, head: Any, wanted: Tensor, pieces: Tensor | 
     else:
         logits = hidden @ head.weight[pieces].to(hidden.dtype).T
         wanted = torch.searchsorted(pieces, wanted)
-    logits = logits.float()
-    return logits.gather(1, wanted[:, None])[:, 0] - logits.logsumexp(-1)
+    return -cross_entropy(logits.float(), wanted, reduction="none")
