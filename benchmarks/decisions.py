@@ -17,7 +17,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from btr.corpus.candidates import read_candidates
 from btr.models.bidirectional import make_bidirectional
-from btr.models.load import Loaded, quantise, quiet
+from btr.models.int8 import quantise
+from btr.models.load import Loaded, quiet
 from btr.rerankers.base import Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.until_decided import rerank_until_decided
@@ -52,7 +53,7 @@ def main() -> None:
     rough = copy.deepcopy(model)
     quantise(rough)
     start = time.perf_counter()
-    quick = BTR(Loaded(rough, reranker.tokenizer, f"{name}|int8")).score_many(rows)
+    quick = BTR(Loaded(rough, reranker.tokenizer, f"{name}|int8", int8=True)).score_many(rows)
     seconds = time.perf_counter() - start
     changed = {
         threshold: sum(

@@ -18,7 +18,8 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from btr.corpus.candidates import Candidates
 from btr.models.bidirectional import make_bidirectional
-from btr.models.load import Loaded, quantise
+from btr.models.int8 import quantise
+from btr.models.load import Loaded
 from btr.rerankers.btr import BTR
 
 LENGTH, CANDIDATES, VOCABULARY, MASK = 25, 5, 32128, 32099
@@ -109,7 +110,7 @@ def main() -> None:
     rough = copy.deepcopy(model)
     quantise(rough)
     for name, candidate in (("fp32", model), ("int8", rough)):
-        reranker = BTR(Loaded(candidate, Numbers(), name))  # type: ignore[arg-type]
+        reranker = BTR(Loaded(candidate, Numbers(), name, name == "int8"))  # type: ignore[arg-type]
         seconds, means = timed(reranker, rows[:1])
         error = max(abs(a - b) for a, b in zip(means, plain))
         report.say(f"{name}: {seconds:.2f} s; scores differ from the paper's way by {error:.1e} at most")

@@ -103,6 +103,20 @@ def test_a_share_of_the_first_weights_is_kept(place):
         torch.testing.assert_close(weight, 0.25 * first[name] + 0.75 * trained[name])
 
 
+def test_shares_of_other_models_are_kept(place):
+    pairs = str(place / "toy.tsv")
+    others = [tiny.save_t5(place / name, seed=seed) for name, seed in (("one", 5), ("two", 6))]
+    shares = dict(zip(others, (0.25, 0.125)))
+    short = {"epochs": None, "steps": 2}
+    recipe = toy.write_recipe(place / "alone.yaml", "seq2seq", others[0], pairs, **short)
+    trained = load_file(Path(btr.train(recipe, place / "run-alone")["model"]) / "model.safetensors")
+    recipe = toy.write_recipe(place / "shares.yaml", "seq2seq", others[0], pairs, keep=shares, **short)
+    kept = load_file(Path(btr.train(recipe, place / "run-shares")["model"]) / "model.safetensors")
+    one, two = (load_file(Path(folder) / "model.safetensors") for folder in others)
+    for name, weight in kept.items():
+        torch.testing.assert_close(weight, 0.625 * trained[name] + 0.25 * one[name] + 0.125 * two[name])
+
+
 def test_encoders_learn(place):
     slower = {"name": "adamw", "learning_rate": 0.001, "schedule": "linear", "warmup_steps": 20}
     assert learn(place, "bert", "bert", "encoder", epochs=30, optimizer=slower)[0] > 0.9

@@ -30,27 +30,46 @@ class Linear8(torch.nn.Module):
                 numbers, scale.double(), torch.zeros_like(scale, dtype=torch.long), 0
             )
         bias = None if linear.bias is None else torch.zeros_like(linear.bias)
-        self.bias = linear.bias
+        self.weight, self.bias = None, linear.bias  # the library looks at both
         self.packed: Any = torch.ops.quantized.linear_prepack(weight, bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        largest = torch.linalg.vector_norm(inputs, torch.inf, -1, keepdim=True).clamp_min_(TINY)
-        out: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-            inputs / largest, 1 / LARGEST, MIDDLE, self.packed
-        )
-        out *= largest
+        out = self.multiply(inputs)
         return out if self.bias is None else out + self.bias
+
+    def multiply(self, inputs: Tensor) -> Tensor:
+        """The product with the weights, without the bias."""
+        largest = inputs.abs().amax(-1, keepdim=True).clamp_min_(TINY)
+        return self.rounded(inputs / largest) * largest
+
+    def rounded(self, inputs: Tensor) -> Tensor:
+        """The product of numbers between -1 and 1, rounded to seven bits."""
+        out: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+            inputs, 1 / LARGEST, MIDDLE, self.packed
+        )
+        return out
+
+
+class Twice8(Linear8):
+    """The same for inputs so unequal that seven bits are too few: what rounding leaves of them is multiplied, too."""
+
+    def multiply(self, inputs: Tensor) -> Tensor:
+        largest = inputs.abs().amax(-1, keepdim=True).clamp_min_(TINY)
+        whole = inputs / largest
+        rest = (whole * LARGEST).round_().div_(-LARGEST).add_(whole).mul_(2 * LARGEST)  # at most half a step
+        return (self.rounded(whole) + self.rounded(rest) / (2 * LARGEST)) * largest
 
 
 def quantise(model: Any) -> None:
     """Make linear layers int8, in place.
 
-    The last layer stays as it is, and so does what the library itself keeps in float32: a T5's `wo`, whose inputs are
-    so unequal that most of int8's error would come from there.
+    The last layer stays as it is. What the library itself keeps in float32, a T5's `wo`, has inputs so unequal that
+    most of int8's error would come from there: they are rounded twice.
     """
     last = model.get_output_embeddings()
     kept = set(getattr(model, "_keep_in_fp32_modules", None) or ())
     for name, module in list(model.named_modules()):
-        if isinstance(module, torch.nn.Linear) and module is not last and kept.isdisjoint(name.split(".")):
+        if isinstance(module, torch.nn.Linear) and module is not last:
             parent, _, own = name.rpartition(".")
-            setattr(model.get_submodule(parent), own, Linear8(module))
+            layer = Linear8 if kept.isdisjoint(name.split(".")) else Twice8
+            setattr(model.get_submodule(parent), own, layer(module))

@@ -18,7 +18,8 @@ def contents(results: Results) -> list[Section]:
     sets = [own for own in results.sets_of(base) if (chief, base, own) in results.reranked]
     others = [name for name in plan.candidates if name != base]
     typed = [own for own in sets if results.bases[base, own]["by"]]
-    cleaned = any("14" in name and "clean" in name.lower() for name in plan.sets)  # then Tables 8 and 10 are columns
+    # With the cleaned CoNLL-14, Tables 8 and 10 are columns of others.
+    cleaned = any("14" in name and "clean" in name.lower() for name in results.sets_of(base))
     larger: list[Item] = [
         tables.main_results(
             results, name, "Tables 7, 10 and 27" if cleaned else "Tables 7 and 27", f"table-07-{tables.slug(name)}"
@@ -26,10 +27,10 @@ def contents(results: Results) -> list[Section]:
         for name in others
     ]
     broken: list[Item] = [make(results, own) for own in typed for make in (levels.level_table, levels.type_table)]
-    without = "no set of this study is scored by ERRANT."
-    metrics = {corpus.metric for corpus in plan.sets.values()}
+    without = "no set of this study has scores by ERRANT."
+    metrics = {plan.sets[own].metric for own in sets}
     absent = [
-        Gap(numbers, "Tuning, probability by rank and what λ does", f"no set of this study is scored by {name}.")
+        Gap(numbers, "Tuning, probability by rank and what λ does", f"{chief} has scores of no set by {name}.")
         for metric, (name, numbers) in OTHERS.items()
         if metric not in metrics
     ]

@@ -31,7 +31,7 @@ def candidates_grid(results: Results, own: str) -> Sheet | Gap:
     if own == results.plan.validation:
         number, title, name = "Tables 16 and 17", f"Tuning a_pred on {own}", "table-16"
     else:
-        number = "Table 25" if results.plan.sets[own].metric == "gleu" else "Table 24"
+        number = {"errant": "Table 24", "gleu": "Table 25"}.get(results.plan.sets[own].metric, "Like Table 24")
         title, name = f"What tuning on {own} would choose", f"table-{number[-2:]}-{slug(own)}"
     names = with_threshold(results, writer)
     if not names:

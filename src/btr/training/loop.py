@@ -23,8 +23,9 @@ from transformers.optimization import Adafactor
 from btr.corpus.files import replace_folder
 from btr.errors import InputError
 from btr.models.load import identity
+from btr.models.start import load_start
 from btr.training.data import DROPOUT, MASKS, SHAPE, Update, deal, generator
-from btr.training.recipe import Optimizer, Recipe
+from btr.training.recipe import Optimizer, Recipe, expand
 from btr.training.tasks import Task
 
 
@@ -59,7 +60,7 @@ class Trainer:
         self.sizes = np.asarray(table["size"][:])
         self.shapes = np.stack([np.asarray(table[name][:]) for name in SHAPE], 1)
         self.trained = {name: weight for name, weight in self.task.model.named_parameters() if weight.requires_grad}
-        self.first = {name: weight.detach().clone() for name, weight in self.trained.items() if self.recipe.keep}
+        self.kept, self.share = self.keep()
         self.optimizer = make_optimizer(self.recipe.optimizer, list(self.trained.values()))
         examples = Path(self.dataset.cache_files[0]["filename"]).stem
         self.progress.origin = f"{examples}#{identity(self.task.model, self.task.tokenizer)}"
@@ -70,13 +71,27 @@ class Trainer:
         warmup = settings.warmup_steps or round(settings.warmup_epochs * len(self.updates))
         self.warmup = max(1, warmup) if settings.warmup_steps or settings.warmup_epochs else 0
 
+    def keep(self) -> tuple[dict[str, torch.Tensor], float]:
+        """The weights that the recipe keeps, the first ones or an average of other models', and their share."""
+        recipe = self.recipe
+        if not isinstance(recipe.keep, dict):
+            return {name: weight.detach().clone() for name, weight in self.trained.items() if recipe.keep}, recipe.keep
+        total = sum(recipe.keep.values())
+        kept: dict[str, torch.Tensor] = {}
+        for model, share in recipe.keep.items():
+            weights = dict(load_start(recipe.kind, expand(model), recipe.dropout, recipe.seed)[0].named_parameters())
+            for name, weight in self.trained.items():
+                part = weights[name].detach().to(weight.device) * (share / total)
+                kept[name] = kept[name] + part if name in kept else part
+        return kept, total
+
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """The model's weights averaged with the first ones, as far as the recipe keeps them; afterwards its own."""
-        own = {name: self.trained[name].detach().clone() for name in self.first}
+        """The model's weights averaged with those that the recipe keeps; afterwards its own."""
+        own = {name: self.trained[name].detach().clone() for name in self.kept}
         with torch.no_grad():
-            for name, first in self.first.items():
-                self.trained[name].lerp_(first, self.recipe.keep)
+            for name, kept in self.kept.items():
+                self.trained[name].lerp_(kept, self.share)
         try:
             yield
         finally:

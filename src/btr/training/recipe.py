@@ -4,7 +4,7 @@ import difflib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -22,6 +22,7 @@ class Part(BaseModel):
 
 
 P = TypeVar("P", bound=Part)
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Synthetic(Part):
@@ -112,7 +113,7 @@ class Recipe(Part):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on a GPU that has it
     freeze_embeddings: bool = False
     vocabulary: Literal["all", "used"] = "all"  # used: softmax over the pieces that the data has, faster on a CPU
-    keep: float = Field(0.0, ge=0, lt=1)  # share of the first weights in the model that is measured and saved
+    keep: Share | dict[str, Share] = 0.0  # of the first weights, or other models', in the model measured and saved
     patience: int | None = Field(None, gt=0)  # validations without a better one before the run stops
     checkpoint_minutes: float = Field(10.0, ge=0)
 
@@ -146,6 +147,8 @@ class Recipe(Part):
             raise ValueError("frozen embeddings would decay; leave out weight_decay")
         if self.task == "pre-train" and (data.synthetic is not None or data.unchanged < 1):
             raise ValueError("pre-training takes no pairs: data.synthetic and data.unchanged are for them")
+        if isinstance(self.keep, dict) and sum(self.keep.values()) >= 1:
+            raise ValueError("keep: the shares of other models must leave one for what is trained")
         if self.patience and not self.validation.gold:
             raise ValueError("patience needs validation.gold")
         if self.validation.gold and self.kind != "seq2seq" and not self.validation.candidates:
