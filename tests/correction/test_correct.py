@@ -7,6 +7,7 @@ import re
 
 import pytest
 import tiny
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import Opposed, Scripted
@@ -173,6 +174,24 @@ def test_who_takes_part(top, gap, choice):
     corrector = Corrector(Scripted(), Search(size=2), Opposed(), Rule(0.5, top=top), gap=gap)
     ((_, chosen),) = corrector.choose(["I has it ."])
     assert chosen.choice == choice
+
+
+def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
+    reranker = load_reranker(f"contrast:{tiny.save_t5(tmp_path, bidirectional=True)}", int8=True)
+    rows = [Candidates(f"he go {'on ' * n}", (f"he goes {n}", f"he went {n} on")) for n in range(7)]
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for threads in (2, 3, 8):
+            corrector = Corrector(Scripted(), Search(size=2), reranker, threads=threads)
+            assert corrector.score(rows) == reranker.score_many(rows) == [reranker.score_many([row])[0] for row in rows]
+            assert corrector.score([]) == []
+            torch.set_num_threads(2)
+        corrector.reranker = None
+        with pytest.raises(AssertionError):
+            corrector.score(rows)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_profiles(tmp_path):

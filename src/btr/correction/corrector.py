@@ -1,15 +1,20 @@
 """A base model, a reranker and a rule put together: sentences in, corrections with all that led to them out."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 from unicodedata import normalize
+
+import torch
 
 from btr.candidates.base import Engine, Search
 from btr.candidates.generate import generate_many, load_engine
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import Edit
+from btr.corpus.scores import Scored
 from btr.correction import MODEL, NONE, RERANKER, as_list
 from btr.correction.blocks import Block
 from btr.correction.changes import allowed, place
@@ -47,8 +52,10 @@ class Corrector:
         rule: Rule | None = None,
         *,
         gap: float | None = None,
+        threads: int = 1,
     ) -> None:
-        self.engine, self.search, self.reranker, self.gap = engine, search, reranker, gap
+        self.engine, self.search, self.reranker = engine, search, reranker
+        self.gap, self.threads = gap, threads
         self.rule = replace(rule or Rule(), drop_runaways=True)
         self.see = lru_cache(KNOWN_WORDS)(self._see)
 
@@ -90,7 +97,7 @@ class Corrector:
         int8 = bool(with_model) and choose_device(device).type == "cpu"
         own = [load_reranker(spec, device=device, int8=int8) for spec in specs]
         together = own[0] if len(own) == 1 else Ensemble(own)
-        return cls(loaded, search, together, rule, gap=settings.gap)
+        return cls(loaded, search, together, rule, gap=settings.gap, threads=torch.get_num_threads() if int8 else 1)
 
     @property
     def signature(self) -> str:
@@ -141,12 +148,33 @@ class Corrector:
                 for k, record in enumerate(records)
                 if len(taking := self.rule.takes_part(record["source"], texts[k])) > 1
             }
-            for k, scored in zip(rows, self.reranker.score_many(list(rows.values()))):
+            for k, scored in zip(rows, self.score(list(rows.values()))):
                 by_text = dict(zip(scored.candidates, scored.means))  # vote may add a candidate of its own
                 means[k] = [by_text.get(text) for text in texts[k]]
         for k, record in enumerate(records):
             chosen = self.rule.decide(record["source"], texts[k], means[k])
             yield record, chosen if self.reranker else Reranked(0, 0, chosen.f, 0.0, Decision.EQUAL)
+
+    def score(self, rows: Sequence[Candidates]) -> list[Scored]:
+        """The reranker's scores. Each thread has sources of its own, which keeps it busier than a part of every batch.
+
+        Those are of similar lengths: in int8 only rows of one length are batched, and scores depend on no others.
+        """
+        assert self.reranker
+        if self.threads == 1 or len(rows) < self.threads:
+            return self.reranker.score_many(rows)
+        order = sorted(range(len(rows)), key=lambda k: len(rows[k].source))
+        ends = list(accumulate(len(rows[k].source) for k in order))
+        parts = [
+            [k for k, end in zip(order, ends) if (end - 1) * self.threads // ends[-1] == n] for n in range(self.threads)
+        ]
+        with ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            try:
+                found = list(pool.map(self.reranker.score_many, [[rows[k] for k in part] for part in parts]))
+            finally:
+                torch.set_num_threads(self.threads)  # what a thread sets is the default of all that begin later
+        scored = {k: own for part, result in zip(parts, found) for k, own in zip(part, result)}
+        return [scored[k] for k in range(len(rows))]
 
 
 def usable(record: Record, gap: float | None = None) -> list[str]:

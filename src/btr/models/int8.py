@@ -35,12 +35,12 @@ class Linear8(torch.nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         out = self.multiply(inputs)
-        return out if self.bias is None else out + self.bias
+        return out if self.bias is None else out.add_(self.bias)
 
     def multiply(self, inputs: Tensor) -> Tensor:
         """The product with the weights, without the bias."""
         largest = inputs.abs().amax(-1, keepdim=True).clamp_min_(TINY)
-        return self.rounded(inputs / largest) * largest
+        return self.rounded(inputs / largest).mul_(largest)
 
     def rounded(self, inputs: Tensor) -> Tensor:
         """The product of numbers between -1 and 1, rounded to seven bits."""
@@ -57,19 +57,19 @@ class Twice8(Linear8):
         largest = inputs.abs().amax(-1, keepdim=True).clamp_min_(TINY)
         whole = inputs / largest
         rest = (whole * LARGEST).round_().div_(-LARGEST).add_(whole).mul_(2 * LARGEST)  # at most half a step
-        return (self.rounded(whole) + self.rounded(rest) / (2 * LARGEST)) * largest
+        return self.rounded(whole).add_(self.rounded(rest), alpha=1 / (2 * LARGEST)).mul_(largest)
 
 
 def quantise(model: Any) -> None:
     """Make linear layers int8, in place.
 
-    The last layer stays as it is. What the library itself keeps in float32, a T5's `wo`, has inputs so unequal that
-    most of int8's error would come from there: they are rounded twice.
+    Inputs are rounded twice where it tells: in the last layer, and in what the library itself keeps in float32 (a T5's
+    `wo`, whose inputs are so unequal that most of int8's error would come from there).
     """
     last = model.get_output_embeddings()
     kept = set(getattr(model, "_keep_in_fp32_modules", None) or ())
     for name, module in list(model.named_modules()):
-        if isinstance(module, torch.nn.Linear) and module is not last:
+        if isinstance(module, torch.nn.Linear):
             parent, _, own = name.rpartition(".")
-            layer = Linear8 if kept.isdisjoint(name.split(".")) else Twice8
-            setattr(model.get_submodule(parent), own, layer(module))
+            twice = module is last or not kept.isdisjoint(name.split("."))
+            setattr(model.get_submodule(parent), own, (Twice8 if twice else Linear8)(module))

@@ -63,7 +63,7 @@ class Worker:
         reranker = self.corrector.reranker
         if reranker and reranker.needs_log_probs:
             rows = [replace(row, log_probs=self.log_probs(row)) for row in rows]
-        scores = iter(reranker.score_many(rows) if reranker else ())
+        scores = iter(self.corrector.score(rows) if reranker else ())
         for row in rows:
             if reranker:
                 scored = next(scores)
