@@ -18,6 +18,7 @@ from btr.errors import InputError
 from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.score import load_reranker
 from btr.serving import log
+from btr.serving.guard import Guard
 
 TEXT = (
     "# My  dog\r\n\r\nI has\ta **dog** 😀, and  the\u00a0cat.\n\n```\nI has\n```\n"
@@ -197,9 +198,9 @@ def test_other_sites_may_not_ask_unless_allowed():
 def test_a_token_is_asked_for():
     with served(scripted(), token="sesame") as address, httpx.Client(base_url=address, timeout=60) as client:
         known = {"Authorization": "Bearer sesame"}
-        for path in ("/", "/health", "/docs", "/page.js"):
+        for path in ("/", "/health", "/docs", "/page.js", "/v2/languages"):
             assert client.get(path).status_code == 200
-        for path in ("/v1/models", "/v2/languages", "/metrics"):
+        for path in ("/v1/models", "/metrics"):
             assert client.get(path).status_code == 401
             assert client.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
             assert client.get(path, headers=known).status_code == 200
@@ -211,6 +212,30 @@ def test_a_token_is_asked_for():
         assert client.post(f"{address}//v2/check", data=form).status_code == 401
         assert client.post(f"{address}//v1/models").status_code == 401
         assert client.post(f"{address}//v2/check", data=form, headers=known).status_code == 200
+
+
+def test_bodies_of_those_who_may_not_ask_are_not_kept(monkeypatch):
+    kept = []
+    read = Guard.read
+
+    async def note(self, headers, receive, *, keep=True):
+        body = await read(self, headers, receive, keep=keep)
+        kept.append(len(body))
+        return body
+
+    monkeypatch.setattr(Guard, "read", note)
+    with served(scripted(), token="sesame") as address, httpx.Client(base_url=address, timeout=60) as client:
+        known = {"Authorization": "Bearer sesame"}
+        for path in ("/v1/correct", "/v2/check"):
+            wrong = {"Host": "evil.org"}, {"Origin": "https://evil.org"}, {"Authorization": "Bearer wrong"}
+            statuses = [
+                client.post(path, content=b"x" * 600_000, headers={**known, **own}).status_code for own in wrong
+            ]
+            assert (statuses, kept) == ([403, 403, 401], [0, 0, 0])
+            kept.clear()
+        assert client.post("/v1/correct", content=b"x" * 600_000).status_code == 401
+        assert client.post("/v2/check", content=b"x" * 600_000).status_code == 401  # the form might have had the token
+        assert kept == [0, 600_000]
 
 
 def test_what_asyncio_says_is_a_line_of_the_log_too(monkeypatch, capsys):
