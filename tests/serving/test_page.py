@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import pytest
 from paged import TEXT, copied, correct, expect, marks, open_page
 from scripted import Opposed, Scripted
 from served import Waiting, scripted, served
@@ -174,6 +175,24 @@ def test_by_keyboard_alone(page):
     keys.press("Enter")
     reach(page, ".candidate:nth-child(1)")
     assert page.locator("details").first.get_attribute("open") is not None
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_the_keyboard_reaches_the_buttons_of_every_mark(page, key):
+    correct(page)
+    reach(page, ".mark")
+    page.keyboard.press(key)
+    expect(page.locator("#accept")).to_be_focused()
+    expect(page.locator("#about-what")).to_have_text("“has” to “have”: subject–verb agreement")
+    page.keyboard.press(key)
+    expect(marks(page).nth(0)).to_have_attribute("data-state", "accepted")
+    expect(marks(page).nth(1)).to_be_focused()
+    page.keyboard.press(key)
+    page.keyboard.press("Tab")
+    expect(page.locator("#dismiss")).to_be_focused()
+    page.keyboard.press(key)
+    expect(marks(page).nth(1)).to_have_attribute("data-state", "dismissed")
+    expect(marks(page).nth(2)).to_be_focused()
 
 
 def reach(page, selector):

@@ -295,7 +295,12 @@ $("result").addEventListener("focusin", (event) => {
   mark.classList.add("current");
   showAbout();
 });
-$("result").addEventListener("click", (event) => event.target.closest(".mark")?.focus());
+$("result").addEventListener("click", (event) => {
+  const mark = event.target.closest(".mark");
+  if (!mark) return;
+  mark.focus();
+  if (!event.detail) $("accept").focus();  // by Enter or Space: Tab alone would go to the next mark
+});
 $("result").addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
