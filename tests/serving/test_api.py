@@ -7,7 +7,7 @@ import re
 
 import httpx
 import pytest
-from scripted import Opposed, Scripted
+from scripted import Opposed, Scripted, Sure
 from served import plain, scripted, served
 
 from btr.candidates.base import Search
@@ -15,6 +15,7 @@ from btr.correction.blocks import cut_blocks
 from btr.correction.changes import Change, apply
 from btr.correction.corrector import Corrector
 from btr.errors import InputError
+from btr.rerankers.base import Rule
 from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.score import load_reranker
 from btr.serving import log
@@ -115,6 +116,16 @@ def test_what_a_reranker_cannot_score_is_told():
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60)
         assert answer.status_code == 422
         assert "it is too much" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("factor", [10.0, 1000.0])
+def test_who_took_part_is_told_though_f_is_rounded(factor):
+    with served(Corrector(Scripted(), Search(size=2), Sure(factor), Rule(0.99))) as address:
+        pair = {"source": "I has it .", "candidates": ["I have it .", "I has it .", " "]}
+        scored = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
+        (sentence,) = httpx.post(f"{address}/v1/correct", json={"text": "I has it."}, timeout=60).json()["sentences"]
+    assert [(own["f"], own["took_part"]) for own in scored["candidates"]] == [(0, True), (1, True), (0, False)]
+    assert [(own["f"], own["took_part"]) for own in sentence["candidates"]] == [(0, True), (1, True)]
 
 
 def test_models_health_and_metrics(client):

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 from paged import TEXT, copied, correct, expect, marks, open_page
-from scripted import Opposed, Scripted
+from scripted import Opposed, Scripted, Sure
 from served import Waiting, scripted, served
 
 from btr.candidates.base import Found, Search
@@ -135,6 +135,14 @@ def test_candidates_that_took_no_part_say_so(browser):
             expect(runaway).to_be_disabled()
             other.click()
             assert copied(page) == "Me have it."
+
+
+def test_candidates_with_hardly_any_share_took_part(browser):
+    with served(Corrector(Scripted(), Search(size=2), Sure(10.0), Rule(0.5))) as address:
+        for page in open_page(browser, address):
+            correct(page, "I has it.")
+            page.locator("summary").click()
+            expect(page.locator(".candidate").first).to_contain_text("f 0.000base model")
 
 
 def test_candidates_of_a_sentence(page):

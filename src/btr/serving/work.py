@@ -75,7 +75,7 @@ class Worker:
                 chosen = Reranked(0, 0, f, 0.0, Decision.EQUAL)
             yield {
                 "candidates": [
-                    {"text": text, "score": mean, "f": round(f, 6)}
+                    {"text": text, "score": mean, "f": round(f, 6), "took_part": f > 0}
                     for text, mean, f in zip(candidates, means, chosen.f)
                 ],
                 **decided(chosen),
@@ -99,7 +99,7 @@ def write(detailed: bool, block: Block, found: Sequence[Examined]) -> Record:
 def detail(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:
     """A sentence as in `btr correct --json`, with the reranker's suggestion and the edits that make each candidate.
 
-    Candidates that are not to be taken have a flag instead of edits.
+    Each says whether it took part, since its f is rounded; those that are not to be taken have a flag instead of edits.
     """
     sentence = describe(block, segment, is_known, result)
     record, chosen = result
@@ -110,6 +110,7 @@ def detail(block: Block, segment: Segment, is_known: bool, result: tuple[Record,
         is_chosen = number == chosen.choice
         edits = () if is_chosen else find_edits(block, segment, record, number)
         candidate["edits"] = sentence["edits"] if is_chosen else place_edits(block, segment, edits)
+        candidate["took_part"] = chosen.f[number] > 0
         if number in flags:
             candidate["flag"] = flags[number]
     return {**sentence, "suggestion": chosen.suggestion}
