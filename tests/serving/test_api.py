@@ -101,6 +101,46 @@ def test_log_probabilities_are_asked_of_the_base_model_where_the_reranker_needs_
         assert (answer["choice"], answer["decision"]) == (0, "equal")
 
 
+class Noting(Opposed):
+    """Keeps what it was asked to score."""
+
+    def __init__(self):
+        self.asked = []
+
+    def score_many(self, rows):
+        self.asked += [row.candidates for row in rows]
+        return super().score_many(rows)
+
+
+def test_what_can_have_no_score_is_not_computed():
+    noting = Noting()
+    with served(Corrector(Scripted(), Search(size=2), Ensemble([noting, load_reranker("base")]))) as address:
+        noting.asked.clear()
+        texts = ["I have it .", "so " * 300, "I has it .", "I have it ."]
+        for source in ("I has it .", "so " * 300):
+            answer = httpx.post(f"{address}/v1/score", json={"source": source, "candidates": texts}, timeout=60).json()
+            assert [own["text"] for own in answer["candidates"]] == texts
+            known = [own["score"] is not None for own in answer["candidates"]]
+            assert known == ([True, False, True, True] if source == "I has it ." else [False] * 4)
+    assert noting.asked == [("I have it .", "I has it .", "I have it .")]
+
+
+def test_candidates_that_take_too_long_are_refused():
+    noting = Noting()
+    with served(Corrector(Scripted(), Search(size=2), noting)) as address:
+        noting.asked.clear()
+
+        def ask(texts):
+            return httpx.post(f"{address}/v1/score", json={"source": "I", "candidates": texts}, timeout=60)
+
+        answer = ask(["so " * 66 + str(k % 10) for k in range(4)])  # 200 characters each, and as many tokens
+        assert answer.status_code == 413
+        why = "the candidates' lengths in tokens, squared, add up to 160,000; this server takes 100,000 at a time"
+        assert why in answer.json()["detail"]
+        assert noting.asked == []
+        assert ask(["so " * 66 + "1"] * 4).status_code == 200  # equal ones cost as much as one
+
+
 class Choosy(Opposed):
     """A reranker that refuses some candidates."""
 

@@ -154,7 +154,8 @@ class Guard:
                         parts.append(part)
                     more = message.get("more_body", False) and size <= DRAINED
         except TimeoutError:
-            raise Refused(408, f"the body did not come within {self.settings.seconds:g} seconds.") from None
+            why = f"the body did not come within {self.settings.seconds:g} seconds."
+            raise Refused(408, why, Connection="close") from None
         if size > most:
             why = f"the body is larger than {most:,} bytes; send a shorter text, or several."
             raise Refused(413, why, Connection="close")
