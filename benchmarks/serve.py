@@ -86,8 +86,8 @@ def plain(answer: Answer) -> Answer:
     for sentence in answer["sentences"]:
         sentence.pop("suggestion", None)
         for candidate in sentence.get("candidates", ()):
-            candidate.pop("edits")
-            candidate.pop("flag", None)
+            for key in ("edits", "took_part", "flag"):
+                candidate.pop(key, None)
     return answer
 
 

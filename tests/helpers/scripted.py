@@ -1,5 +1,7 @@
 """An engine and a reranker whose answers are known: they stand for models."""
 
+from dataclasses import replace
+
 from btr.candidates.base import Engine, Found, Search
 from btr.corpus.scores import Scored
 from btr.rerankers.base import Reranker
@@ -45,3 +47,14 @@ class Opposed(Reranker):
             )
             for row in rows
         ]
+
+
+class Sure(Opposed):
+    """So many times as sure: the f of others than the source is rounded to 0."""
+
+    def __init__(self, times):
+        self.times = times
+
+    def score_many(self, rows):
+        scored = super().score_many(rows)
+        return [replace(own, means=tuple(self.times * mean for mean in own.means)) for own in scored]

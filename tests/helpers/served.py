@@ -59,8 +59,8 @@ def plain(sentences):
     for sentence in sentences:
         sentence.pop("suggestion", None)
         for candidate in sentence.get("candidates", ()):
-            candidate.pop("edits")
-            candidate.pop("flag", None)
+            for key in ("edits", "took_part", "flag"):
+                candidate.pop(key, None)
     return sentences
 
 

@@ -7,7 +7,7 @@ import re
 
 import httpx
 import pytest
-from scripted import Opposed, Scripted
+from scripted import Opposed, Scripted, Sure
 from served import plain, scripted, served
 
 from btr.candidates.base import Search
@@ -15,9 +15,11 @@ from btr.correction.blocks import cut_blocks
 from btr.correction.changes import Change, apply
 from btr.correction.corrector import Corrector
 from btr.errors import InputError
+from btr.rerankers.base import Rule
 from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.score import load_reranker
 from btr.serving import log
+from btr.serving.guard import Guard
 
 TEXT = (
     "# My  dog\r\n\r\nI has\ta **dog** 😀, and  the\u00a0cat.\n\n```\nI has\n```\n"
@@ -99,6 +101,46 @@ def test_log_probabilities_are_asked_of_the_base_model_where_the_reranker_needs_
         assert (answer["choice"], answer["decision"]) == (0, "equal")
 
 
+class Noting(Opposed):
+    """Keeps what it was asked to score."""
+
+    def __init__(self):
+        self.asked = []
+
+    def score_many(self, rows):
+        self.asked += [row.candidates for row in rows]
+        return super().score_many(rows)
+
+
+def test_what_can_have_no_score_is_not_computed():
+    noting = Noting()
+    with served(Corrector(Scripted(), Search(size=2), Ensemble([noting, load_reranker("base")]))) as address:
+        noting.asked.clear()
+        texts = ["I have it .", "so " * 300, "I has it .", "I have it ."]
+        for source in ("I has it .", "so " * 300):
+            answer = httpx.post(f"{address}/v1/score", json={"source": source, "candidates": texts}, timeout=60).json()
+            assert [own["text"] for own in answer["candidates"]] == texts
+            known = [own["score"] is not None for own in answer["candidates"]]
+            assert known == ([True, False, True, True] if source == "I has it ." else [False] * 4)
+    assert noting.asked == [("I have it .", "I has it .", "I have it .")]
+
+
+def test_candidates_that_take_too_long_are_refused():
+    noting = Noting()
+    with served(Corrector(Scripted(), Search(size=2), noting)) as address:
+        noting.asked.clear()
+
+        def ask(texts):
+            return httpx.post(f"{address}/v1/score", json={"source": "I", "candidates": texts}, timeout=60)
+
+        answer = ask(["so " * 66 + str(k % 10) for k in range(4)])  # 200 characters each, and as many tokens
+        assert answer.status_code == 413
+        why = "the candidates' lengths in tokens, squared, add up to 160,000; this server takes 100,000 at a time"
+        assert why in answer.json()["detail"]
+        assert noting.asked == []
+        assert ask(["so " * 66 + "1"] * 4).status_code == 200  # equal ones cost as much as one
+
+
 class Choosy(Opposed):
     """A reranker that refuses some candidates."""
 
@@ -114,6 +156,16 @@ def test_what_a_reranker_cannot_score_is_told():
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60)
         assert answer.status_code == 422
         assert "it is too much" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("factor", [10.0, 1000.0])
+def test_who_took_part_is_told_though_f_is_rounded(factor):
+    with served(Corrector(Scripted(), Search(size=2), Sure(factor), Rule(0.99))) as address:
+        pair = {"source": "I has it .", "candidates": ["I have it .", "I has it .", " "]}
+        scored = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
+        (sentence,) = httpx.post(f"{address}/v1/correct", json={"text": "I has it."}, timeout=60).json()["sentences"]
+    assert [(own["f"], own["took_part"]) for own in scored["candidates"]] == [(0, True), (1, True), (0, False)]
+    assert [(own["f"], own["took_part"]) for own in sentence["candidates"]] == [(0, True), (1, True)]
 
 
 def test_models_health_and_metrics(client):
@@ -197,9 +249,9 @@ def test_other_sites_may_not_ask_unless_allowed():
 def test_a_token_is_asked_for():
     with served(scripted(), token="sesame") as address, httpx.Client(base_url=address, timeout=60) as client:
         known = {"Authorization": "Bearer sesame"}
-        for path in ("/", "/health", "/docs", "/page.js"):
+        for path in ("/", "/health", "/docs", "/page.js", "/v2/languages"):
             assert client.get(path).status_code == 200
-        for path in ("/v1/models", "/v2/languages", "/metrics"):
+        for path in ("/v1/models", "/metrics"):
             assert client.get(path).status_code == 401
             assert client.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
             assert client.get(path, headers=known).status_code == 200
@@ -211,6 +263,30 @@ def test_a_token_is_asked_for():
         assert client.post(f"{address}//v2/check", data=form).status_code == 401
         assert client.post(f"{address}//v1/models").status_code == 401
         assert client.post(f"{address}//v2/check", data=form, headers=known).status_code == 200
+
+
+def test_bodies_of_those_who_may_not_ask_are_not_kept(monkeypatch):
+    kept = []
+    read = Guard.read
+
+    async def note(self, headers, receive, *, keep=True):
+        body = await read(self, headers, receive, keep=keep)
+        kept.append(len(body))
+        return body
+
+    monkeypatch.setattr(Guard, "read", note)
+    with served(scripted(), token="sesame") as address, httpx.Client(base_url=address, timeout=60) as client:
+        known = {"Authorization": "Bearer sesame"}
+        for path in ("/v1/correct", "/v2/check"):
+            wrong = {"Host": "evil.org"}, {"Origin": "https://evil.org"}, {"Authorization": "Bearer wrong"}
+            statuses = [
+                client.post(path, content=b"x" * 600_000, headers={**known, **own}).status_code for own in wrong
+            ]
+            assert (statuses, kept) == ([403, 403, 401], [0, 0, 0])
+            kept.clear()
+        assert client.post("/v1/correct", content=b"x" * 600_000).status_code == 401
+        assert client.post("/v2/check", content=b"x" * 600_000).status_code == 401  # the form might have had the token
+        assert kept == [0, 600_000]
 
 
 def test_what_asyncio_says_is_a_line_of_the_log_too(monkeypatch, capsys):

@@ -4,12 +4,14 @@ import asyncio
 import gc
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -180,6 +182,8 @@ def test_what_takes_too_long_ends():
         assert answer.json()["detail"] == "this took longer than 0.5 seconds; send a shorter text."
         with send(address, post(b"x" * 1000), b"x" * 10) as connection:
             assert b" 408 " in connection.recv(1000).splitlines()[0]
+            while connection.recv(1000):  # closed, so that it can't go on like this
+                pass
         engine.free.set()
         wait_for(lambda: open_requests(address) == 0)
     assert engine.seen
@@ -197,6 +201,37 @@ def test_who_sends_no_header_is_not_waited_for():
             while connection.recv(1000):
                 pass
         assert is_well(address)
+
+
+def ask_and_not_read(address):
+    """A connection on which more was asked for than the system keeps for a client that does not read."""
+    connection = connect(address)
+    connection.sendall(b"GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2_000)
+    wait_for(lambda: answered(address) == answered(address, after=0.3) > 0)
+    return connection
+
+
+def answered(address, after=0.0):
+    """How many requests for the page's script were answered."""
+    time.sleep(after)
+    text = httpx.get(f"{address}/metrics", timeout=60).text
+    return sum(float(line.split()[1]) for line in text.splitlines() if re.match(r"btr_requests_total.*page\.js", line))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts what is open by /proc")
+def test_who_does_not_read_is_not_waited_for():
+    with served(scripted(), seconds=2) as address:
+        before = descriptors()
+        with ask_and_not_read(address):
+            wait_for(lambda: descriptors() <= before + 1)  # the client's own
+        assert answered(address) < 2_000
+        assert is_well(address)
+
+
+def test_who_does_not_read_does_not_hold_up_the_end():
+    with served(scripted()) as address:  # whose time-out is longer than the test waits for its end
+        connection = ask_and_not_read(address)
+    connection.close()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from served import scripted, served
 
+from btr.correction.changes import Change, apply
 from btr.serving.languagetool import Wanted, check, check_language, explain, read_text, widen
 
 
@@ -40,6 +41,26 @@ def test_insertions_and_deletions_take_a_word_with_them(text, own, before, expec
     start, end, new = own
     wide = widen(text, {"start": start, "end": end, "replacement": new}, before, len(text))
     assert (wide["start"], wide["end"], wide["replacement"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "expected"),
+    [
+        ("I saw dog", [(6, 6, "a "), (9, 9, ".")], [(6, 9, "a dog.")]),
+        ("I saw dog", [(2, 2, "have "), (6, 6, "a "), (9, 9, ".")], [(2, 5, "have saw"), (6, 9, "a dog.")]),
+        ("I saw the dog it", [(6, 10, ""), (13, 16, "")], [(6, 16, "dog")]),
+        ("I saw dog and", [(6, 6, "a "), (9, 13, "")], [(6, 13, "a dog")]),
+        ("I saw big dog", [(6, 6, "a "), (13, 13, ".")], [(6, 9, "a big"), (10, 13, "dog.")]),
+    ],
+)
+def test_matches_do_not_overlap(text, edits, expected):
+    own = [{"start": start, "end": end, "replacement": new, "type": "M:DET"} for start, end, new in edits]
+    sentence = {"start": 0, "end": len(text), "edits": own}
+    matches = check(read_text(text, None), check_language("en"), [sentence], Wanted())["matches"]
+    found = [(m["offset"], m["offset"] + m["length"], m["replacements"][0]["value"]) for m in matches]
+    assert found == expected
+    changes = [[Change(*own) for own in every] for every in (edits, expected)]
+    assert apply(text, changes[0]) == apply(text, changes[1])
 
 
 def test_places_count_as_in_java():
@@ -81,6 +102,14 @@ def test_markup_that_has_a_meaning_is_passed_over(markup, meaning):
     answer = check(text, check_language("en"), [sentence], Wanted())
     assert (answer["matches"][0]["offset"], answer["matches"][0]["length"]) == (14 + len(markup), 8)
     assert answer["sentenceRanges"] == [[0, 23 + len(markup)]]
+
+
+def test_a_text_may_have_many_parts():
+    parts = [{"text": "😀"}, {"markup": "<br/>", "interpretAs": "\n"}] * 20_000
+    text = read_text(None, json.dumps({"annotation": parts}))
+    assert text.plain == "😀\n" * 20_000
+    assert text.sent.decode("utf-16-le") == "😀<br/>" * 20_000
+    assert text.spans[-3:] == [(139_993, 139_995), (139_995, 140_000), (140_000, 140_000)]
 
 
 def test_line_breaks_may_be_markup():

@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import pytest
 from paged import TEXT, copied, correct, expect, marks, open_page
-from scripted import Opposed, Scripted
+from scripted import Opposed, Scripted, Sure
 from served import Waiting, scripted, served
 
 from btr.candidates.base import Found, Search
@@ -136,6 +137,14 @@ def test_candidates_that_took_no_part_say_so(browser):
             assert copied(page) == "Me have it."
 
 
+def test_candidates_with_hardly_any_share_took_part(browser):
+    with served(Corrector(Scripted(), Search(size=2), Sure(10.0), Rule(0.5))) as address:
+        for page in open_page(browser, address):
+            correct(page, "I has it.")
+            page.locator("summary").click()
+            expect(page.locator(".candidate").first).to_contain_text("f 0.000base model")
+
+
 def test_candidates_of_a_sentence(page):
     correct(page)
     first = page.locator("details").first
@@ -174,6 +183,24 @@ def test_by_keyboard_alone(page):
     keys.press("Enter")
     reach(page, ".candidate:nth-child(1)")
     assert page.locator("details").first.get_attribute("open") is not None
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_the_keyboard_reaches_the_buttons_of_every_mark(page, key):
+    correct(page)
+    reach(page, ".mark")
+    page.keyboard.press(key)
+    expect(page.locator("#accept")).to_be_focused()
+    expect(page.locator("#about-what")).to_have_text("“has” to “have”: subject–verb agreement")
+    page.keyboard.press(key)
+    expect(marks(page).nth(0)).to_have_attribute("data-state", "accepted")
+    expect(marks(page).nth(1)).to_be_focused()
+    page.keyboard.press(key)
+    page.keyboard.press("Tab")
+    expect(page.locator("#dismiss")).to_be_focused()
+    page.keyboard.press(key)
+    expect(marks(page).nth(1)).to_have_attribute("data-state", "dismissed")
+    expect(marks(page).nth(2)).to_be_focused()
 
 
 def reach(page, selector):

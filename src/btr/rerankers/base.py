@@ -9,6 +9,8 @@ from enum import StrEnum
 from btr.corpus.candidates import Candidates, is_runaway
 from btr.corpus.scores import Scored
 
+FARTHEST = 700.0  # below the best score: e to the minus of more might be 0
+
 
 class Decision(StrEnum):
     """What becomes of the reranker's suggestion."""
@@ -75,9 +77,9 @@ class Rule:
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """Shares that grow with the scores and add up to one."""
+    """Shares that grow with the scores and add up to one; none is 0, which is for those that take no part."""
     highest = max(scores)
-    powers = [math.exp(score - highest) for score in scores]
+    powers = [math.exp(max(score - highest, -FARTHEST)) for score in scores]
     total = sum(powers)
     return [power / total for power in powers]
 

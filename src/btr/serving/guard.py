@@ -23,7 +23,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 GONE = 499  # the client closed the connection; only the log sees it
 DRAINED = 1 << 25  # bytes of too large a body that are read and forgotten, so that the client hears the answer
-GUARDED = "/v1/", "/v2/", "/metrics"  # what a token is asked for
+GUARDED = "/v1/", "/v2/check", "/metrics"  # what a token is asked for
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -89,15 +89,20 @@ class Guard:
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
         """Let the application answer, unless the client goes away or the time is up."""
-        headers = Headers(scope=scope)
+        headers, path = Headers(scope=scope), scope["path"]
+        guarded = self.settings.token is not None and path.startswith(GUARDED)
+        given = read_bearer(headers)
+        in_form = given is None and path.startswith("/v2/")  # where LanguageTool's clients send it
         try:
-            async with asyncio.timeout(self.settings.seconds):
-                body = await self.read(headers, receive)  # first, since who still sends does not hear of a refusal
-        except TimeoutError:
-            raise Refused(408, f"the body did not come within {self.settings.seconds:g} seconds.") from None
-        self.check_origin(headers)
-        if self.settings.token is not None and scope["path"].startswith(GUARDED):
-            self.check_token(headers, body if scope["path"].startswith("/v2/") else b"")
+            self.check_origin(headers)
+            if guarded and not in_form:
+                self.check_token(given)
+        except Refused:
+            await self.read(headers, receive, keep=False)  # since who still sends does not hear of a refusal
+            raise
+        body = await self.read(headers, receive)
+        if guarded and in_form:
+            self.check_token(read_key(body))
         try:
             body.decode()
         except UnicodeDecodeError:
@@ -127,28 +132,30 @@ class Guard:
         if origin and "*" not in allowed and origin not in allowed and netloc(origin) != host:
             raise Refused(403, f"requests from {origin} are not allowed; see --allow-origin.")
 
-    def check_token(self, headers: Headers, form: bytes) -> None:
-        """Refuse who does not know the token: in the header, or as apiKey in a LanguageTool client's form."""
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            given = next(iter(parse_qs(form.decode(errors="replace")).get("apiKey", [])), "")
-        if not hmac.compare_digest(given.strip().encode(), (self.settings.token or "").encode()):
+    def check_token(self, given: str | None) -> None:
+        """Refuse who does not know the token."""
+        if not hmac.compare_digest((given or "").strip().encode(), (self.settings.token or "").encode()):
             raise Refused(401, "a token is needed, as 'Authorization: Bearer TOKEN'.", WWW_Authenticate="Bearer")
 
-    async def read(self, headers: Headers, receive: Receive) -> bytes:
-        """The body, if it is not too large."""
+    async def read(self, headers: Headers, receive: Receive, *, keep: bool = True) -> bytes:
+        """The body, if it is not too large and comes in time; nothing of it if it is not to be kept."""
         most, length = self.settings.body, headers.get("content-length", "0")
         parts, size = [], int(length) if length.isdigit() and int(length) > DRAINED else 0
         more = size <= DRAINED
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Refused(GONE, "the client went away.")
-            part = message.get("body", b"")
-            size += len(part)
-            if size <= most:
-                parts.append(part)
-            more = message.get("more_body", False) and size <= DRAINED
+        try:
+            async with asyncio.timeout(self.settings.seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refused(GONE, "the client went away.")
+                    part = message.get("body", b"")
+                    size += len(part)
+                    if keep and size <= most:
+                        parts.append(part)
+                    more = message.get("more_body", False) and size <= DRAINED
+        except TimeoutError:
+            why = f"the body did not come within {self.settings.seconds:g} seconds."
+            raise Refused(408, why, Connection="close") from None
         if size > most:
             why = f"the body is larger than {most:,} bytes; send a shorter text, or several."
             raise Refused(413, why, Connection="close")
@@ -165,6 +172,17 @@ class Guard:
     def name(self, path: str) -> str:
         """A path that is known; others could be anything, a text as well."""
         return path if path in self.paths else "other"
+
+
+def read_bearer(headers: Headers) -> str | None:
+    """The token in the header, if there is one."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return given if scheme.lower() == "bearer" else None
+
+
+def read_key(form: bytes) -> str | None:
+    """The token as apiKey in a form, if there is one."""
+    return next(iter(parse_qs(form.decode(errors="replace")).get("apiKey", [])), None)
 
 
 def netloc(url: str) -> str:

@@ -121,18 +121,18 @@ def read_text(text: str | None, data: str | None) -> Text:
 
 def join_parts(parts: Sequence[tuple[str | None, str, str]]) -> Text:
     """Texts as they are, and markup as what it stands for, each character of which takes all of the markup's place."""
-    plain, sent, spans, place = "", "", [], 0
+    plain, sent, spans, place = [], [], [], 0
     for text, markup, meaning in parts:
         if text is None:
             end = place + sum(map(units, markup))
-            plain, sent = plain + meaning, sent + markup
             spans += [(place, end)] * len(meaning)
         else:
             *_, end = places = [*accumulate(map(units, text), initial=place)]
-            plain, sent = plain + text, sent + text
             spans += pairwise(places)
+        plain.append(meaning if text is None else text)
+        sent.append(markup if text is None else text)
         place = end
-    return Text(plain, sent.encode("utf-16-le"), [*spans, (place, place)])
+    return Text("".join(plain), "".join(sent).encode("utf-16-le"), [*spans, (place, place)])
 
 
 def units(char: str) -> int:
@@ -144,10 +144,8 @@ def check(text: Text, language: Record, sentences: Sequence[Record], wanted: Wan
     """LanguageTool's answer to `/v2/check`."""
     matches = []
     for sentence in sentences:
-        for k, edit in enumerate(sentence["edits"]):
-            before = sentence["edits"][k - 1]["end"] if k else sentence["start"]
-            after = sentence["edits"][k + 1]["start"] if k + 1 < len(sentence["edits"]) else sentence["end"]
-            match = write_match(text, sentence, widen(text.plain, edit, before, after))
+        for edit in widen_all(text.plain, sentence):
+            match = write_match(text, sentence, edit)
             if match and wanted(match["rule"]["id"], match["rule"]["category"]["id"]):
                 matches.append(match)
     return {
@@ -170,10 +168,41 @@ def check(text: Text, language: Record, sentences: Sequence[Record], wanted: Wan
     }
 
 
+def widen_all(plain: str, sentence: Record) -> list[Record]:
+    """A sentence's edits, none over another, each with a place and a replacement: clients want both.
+
+    One that has no word of its own beside it, as the second of two that put something around a word, joins the first.
+    """
+    edits = sentence["edits"]
+    wide: list[Record] = []
+    for edit, after in zip(edits, [*(other["start"] for other in edits[1:]), sentence["end"]]):
+        own = widen(plain, edit, wide[-1]["end"] if wide else sentence["start"], after)
+        if wide and is_bare(plain, own):
+            own = join_edits(plain, wide.pop(), own)
+        wide.append(own)
+    return wide
+
+
+def is_bare(plain: str, edit: Record) -> bool:
+    """Whether an edit only puts in or takes away."""
+    return not (plain[edit["start"] : edit["end"]].strip() and edit["replacement"].strip())
+
+
+def join_edits(plain: str, first: Record, second: Record) -> Record:
+    """Two edits as one, with what stands between them."""
+    between = plain[first["end"] : second["start"]]
+    return {
+        **first,
+        "end": second["end"],
+        "replacement": first["replacement"] + between + second["replacement"],
+        "type": f"{first['type']}+{second['type']}",
+    }
+
+
 def widen(plain: str, edit: Record, before: int, after: int) -> Record:
-    """An edit with a word beside it, if it only puts in or takes away: clients want a place and a replacement."""
+    """An edit with a word beside it, if it is bare."""
     start, end, new = edit["start"], edit["end"], edit["replacement"]
-    if plain[start:end].strip() and new.strip():
+    if not is_bare(plain, edit):
         return edit
     right = WORD.match(plain, end, after)
     if right:

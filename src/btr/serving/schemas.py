@@ -19,6 +19,8 @@ def check_text(text: str) -> str:
 
 
 Words = Annotated[str, AfterValidator(check_text)]
+Share = Annotated[float, Field(description="Its share of the reranker's belief, of all candidates that took part.")]
+TookPart = Annotated[bool, Field(description="Whether f was spread over it; if not, its f is 0.")]
 
 
 class Asked(BaseModel):
@@ -73,7 +75,8 @@ class Candidate(BaseModel):
     """A way to write the sentence."""
 
     text: str
-    f: float = Field(description="Its share of the reranker's belief, of all candidates.")
+    f: Share
+    took_part: TookPart
     log_prob: float | None = Field(description="By the base model.")
     edits: list[Edit] = Field(description="What makes it of the text.")
     flag: str | None = Field(None, description="runaway or unfinished: it is not one to take, and has no edits.")
@@ -114,7 +117,8 @@ class Score(BaseModel):
 
     text: str
     score: float | None
-    f: float
+    f: Share
+    took_part: TookPart
 
 
 class Scored(Decided):

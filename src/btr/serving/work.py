@@ -1,19 +1,25 @@
 """What the models are asked for: paragraphs to correct, and candidates to score."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
+from btr.candidates.base import Tokens
 from btr.corpus.candidates import Candidates
+from btr.corpus.scores import Scored
 from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import BAD, Corrector, Examined, Record, describe, find_edits, place_edits
 from btr.correction.render import write_text
 from btr.correction.segments import Segment
 from btr.rerankers.base import Decision, Reranked
+from btr.rerankers.free import Base
+from btr.serving.batcher import Finish
+from btr.serving.guard import Refused
 
 WARM_UP = "She have two dog."
+MOST_COST = 100_000  # of a row to score: 6 candidates of 128 tokens, or 100 of 31
 
 
 class Paragraph(NamedTuple):
@@ -38,56 +44,91 @@ def size(item: Item) -> int:
     return len(item.block.text) if item.block.prose else 0
 
 
+class Reading(NamedTuple):
+    """Candidates to score, as the base model reads them: the source, and each text that can have a score."""
+
+    row: Candidates
+    source: Tokens
+    targets: dict[str, Tokens]
+
+    @property
+    def cost(self) -> int:
+        """The tokens that a reranker reads if it masks each token of each text in turn."""
+        return sum(len(tokens) ** 2 for tokens in self.targets.values())
+
+
 class Worker:
     """Does all that is asked for with one corrector, in batches."""
 
     def __init__(self, corrector: Corrector) -> None:
         self.corrector = corrector
+        self.reranker = corrector.reranker or Base()
+        self.rule = replace(corrector.rule, top=None)  # all that are given to score take part
         for finish in self.run(cut_paragraphs(WARM_UP, False, True)):  # what is wrong with the models comes out now
             finish()
 
-    def run(self, items: Sequence[Item]) -> list[Callable[[], Record]]:
+    def run(self, items: Sequence[Item]) -> list[Finish[Record]]:
         """Ask the models about all items; for each, a function gives its record, without the models."""
         examined = self.corrector.examine([item.block for item in items if isinstance(item, Paragraph)])
         scored = self.score([item for item in items if isinstance(item, Candidates)])
         return [
-            partial(write, item.detailed, *next(examined))
-            if isinstance(item, Paragraph)
-            else partial(dict, next(scored))
+            partial(write, item.detailed, *next(examined)) if isinstance(item, Paragraph) else next(scored)
             for item in items
         ]
 
-    def score(self, rows: Sequence[Candidates]) -> Iterator[Record]:
-        """Candidates' scores by the reranker, or by the base model if there is none; and the decision."""
-        rule = replace(self.corrector.rule, top=None)  # all that are given take part
-        reranker = self.corrector.reranker
-        if reranker and reranker.needs_log_probs:
-            rows = [replace(row, log_probs=self.log_probs(row)) for row in rows]
-        scores = iter(self.corrector.score(rows) if reranker else ())
-        for row in rows:
-            if reranker:
-                scored = next(scores)
-                candidates, means = scored.candidates, scored.means
-                chosen = rule.decide(row.source, candidates, means)
-            else:
-                candidates, means = row.candidates, self.log_probs(row)
-                f = rule.decide(row.source, candidates, means).f
-                chosen = Reranked(0, 0, f, 0.0, Decision.EQUAL)
-            yield {
-                "candidates": [
-                    {"text": text, "score": mean, "f": round(f, 6)}
-                    for text, mean, f in zip(candidates, means, chosen.f)
-                ],
-                **decided(chosen),
-            }
+    def score(self, rows: Sequence[Candidates]) -> Iterator[Finish[Record]]:
+        """Candidates' scores by the reranker, or by the base model if there is none; what is too much is refused."""
+        readings = [self.read(row) for row in rows]
+        asked = [k for k, reading in enumerate(readings) if 0 < reading.cost <= MOST_COST]
+        scored = dict(zip(asked, self.reranker.score_many([self.ask(readings[k]) for k in asked])))
+        for k, reading in enumerate(readings):
+            is_too_much = reading.cost > MOST_COST
+            yield partial(refuse, reading.cost) if is_too_much else partial(self.decide, reading.row, scored.get(k))
 
-    def log_probs(self, row: Candidates) -> tuple[float | None, ...]:
-        """How probable the base model finds each candidate; None if it is longer than the model reads."""
-        engine, most = self.corrector.engine, self.corrector.search.max_length
-        source, *targets = engine.read([row.source, *row.candidates])
-        asked = [k for k, target in enumerate(targets) if max(len(source), len(target)) <= most]
-        found = dict(zip(asked, engine.log_probs([source] * len(asked), [targets[k] for k in asked]))) if asked else {}
-        return tuple(found.get(k) for k in range(len(targets)))
+    def read(self, row: Candidates) -> Reading:
+        """A row with its tokens. Where the base model's log-probabilities count, only of what it can read."""
+        source, *tokens = self.corrector.engine.read([row.source, *row.candidates])
+        targets = dict(zip(row.candidates, tokens))
+        if self.reranker.needs_log_probs:
+            most = self.corrector.search.max_length
+            targets = {text: own for text, own in targets.items() if max(len(source), len(own)) <= most}
+        return Reading(row, source, targets)
+
+    def ask(self, reading: Reading) -> Candidates:
+        """What the reranker is to score, with the base model's log-probabilities if they count."""
+        row, source, targets = reading
+        texts = tuple(text for text in row.candidates if text in targets)
+        if not self.reranker.needs_log_probs:
+            return Candidates(row.source, texts)
+        log_probs = self.corrector.engine.log_probs([source] * len(targets), list(targets.values()))
+        by_text = dict(zip(targets, log_probs))
+        return Candidates(row.source, texts, tuple(by_text[text] for text in texts))
+
+    def decide(self, row: Candidates, scored: Scored | None) -> Record:
+        """The scores of a row's candidates, and the decision; where nothing could be scored, none."""
+        by_text = dict(zip(scored.candidates, scored.means)) if scored else {}
+        # One that needs no log-probabilities is asked about all, and vote adds some of its own.
+        candidates = scored.candidates if scored and not self.reranker.needs_log_probs else row.candidates
+        means = [by_text.get(text) for text in candidates]
+        chosen = self.rule.decide(row.source, candidates, means)
+        if not self.corrector.reranker:
+            chosen = Reranked(0, 0, chosen.f, 0.0, Decision.EQUAL)
+        return {
+            "candidates": [
+                {"text": text, "score": mean, "f": round(f, 6), "took_part": f > 0}
+                for text, mean, f in zip(candidates, means, chosen.f)
+            ],
+            **decided(chosen),
+        }
+
+
+def refuse(cost: int) -> NoReturn:
+    """Refuse to score what would keep all others waiting."""
+    raise Refused(
+        413,
+        f"the candidates' lengths in tokens, squared, add up to {cost:,}; this server takes {MOST_COST:,} at a time: "
+        "send fewer candidates, or shorter ones.",
+    )
 
 
 def write(detailed: bool, block: Block, found: Sequence[Examined]) -> Record:
@@ -99,7 +140,7 @@ def write(detailed: bool, block: Block, found: Sequence[Examined]) -> Record:
 def detail(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:
     """A sentence as in `btr correct --json`, with the reranker's suggestion and the edits that make each candidate.
 
-    Candidates that are not to be taken have a flag instead of edits.
+    Each says whether it took part, since its f is rounded; those that are not to be taken have a flag instead of edits.
     """
     sentence = describe(block, segment, is_known, result)
     record, chosen = result
@@ -110,6 +151,7 @@ def detail(block: Block, segment: Segment, is_known: bool, result: tuple[Record,
         is_chosen = number == chosen.choice
         edits = () if is_chosen else find_edits(block, segment, record, number)
         candidate["edits"] = sentence["edits"] if is_chosen else place_edits(block, segment, edits)
+        candidate["took_part"] = chosen.f[number] > 0
         if number in flags:
             candidate["flag"] = flags[number]
     return {**sentence, "suggestion": chosen.suggestion}

@@ -213,7 +213,7 @@ function showSentence(sentence, number, open) {
 function showCandidate(sentence, number, candidate, k, choice) {
   const bar = make("span", { className: "bar" });
   bar.style.width = `${100 * candidate.f}%`;
-  const share = candidate.f ? `f ${candidate.f.toFixed(3)}` : "took no part";
+  const share = candidate.took_part ? `f ${candidate.f.toFixed(3)}` : "took no part";
   const numbers = make("span", { className: "numbers" }, make("span", { text: share }));
   if (k === 0) numbers.append(make("span", { className: "tag", text: "base model" }));
   if (ranked && k === sentence.suggestion) numbers.append(make("span", { className: "tag own", text: "reranker" }));
@@ -295,7 +295,12 @@ $("result").addEventListener("focusin", (event) => {
   mark.classList.add("current");
   showAbout();
 });
-$("result").addEventListener("click", (event) => event.target.closest(".mark")?.focus());
+$("result").addEventListener("click", (event) => {
+  const mark = event.target.closest(".mark");
+  if (!mark) return;
+  mark.focus();
+  if (!event.detail) $("accept").focus();  // by Enter or Space: Tab alone would go to the next mark
+});
 $("result").addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
