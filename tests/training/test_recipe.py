@@ -256,7 +256,7 @@ def test_written_and_read_again(tmp_path: Path, path: Path) -> None:
     recipe = read_recipe(path)
     write_recipe(recipe, tmp_path / "recipe.yaml")
     assert read_recipe(tmp_path / "recipe.yaml") == recipe
-    assert "precision: auto" in (tmp_path / "recipe.yaml").read_text()  # a default that no recipe writes
+    assert "patience: null" in (tmp_path / "recipe.yaml").read_text()  # a default that no recipe writes
 
 
 def test_expand(monkeypatch: pytest.MonkeyPatch) -> None:

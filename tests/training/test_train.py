@@ -309,6 +309,10 @@ def test_small_recipes_run(tmp_path, place, path, monkeypatch):
     if recipe.task == "pre-train":
         changes |= {"data.text": [str(text)], "model": with_sentinels(tmp_path / "t5")}
     else:
+        if recipe.data.synthetic is not None:
+            changes["data.synthetic"] = None
+        if isinstance(recipe.keep, dict):
+            changes["keep"] = {str(start): sum(recipe.keep.values())}
         changes["data.pairs"] = [str(place / "toy.tsv")]
         changes["data.candidates"] = [str(place / "toy.jsonl")] if recipe.data.candidates else []
     if recipe.validation.gold:
