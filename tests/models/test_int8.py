@@ -7,7 +7,7 @@ from transformers import T5ForConditionalGeneration
 
 from btr.corpus.candidates import Candidates
 from btr.models.batches import pack
-from btr.models.int8 import Linear8
+from btr.models.int8 import Linear8, Twice8
 from btr.models.load import load
 from btr.rerankers.score import load_reranker
 
@@ -49,6 +49,17 @@ def test_a_row_is_its_own():
         assert torch.equal(rough(rows), rough(torch.cat([rows, others]))[:3])
         assert torch.equal(rough(rows)[1:2], rough(rows[1:2]))
         assert (rough(rows) - linear(rows)).abs().mean() < 0.02 * linear(rows).abs().mean()
+
+
+def test_inputs_that_are_rounded_twice():
+    """One number is a hundred times as large as the others: seven bits leave little of those, twice seven do."""
+    linear = torch.nn.Linear(64, 8, bias=False)
+    inputs = torch.randn(5, 64, generator=torch.Generator().manual_seed(2))
+    inputs[:, 7] = 100
+    with torch.inference_mode():
+        exact = inputs @ Linear8(linear).rounded(torch.eye(64))  # the weights as int8 has them
+        once, twice = ((own(linear)(inputs) - exact).abs().mean() for own in (Linear8, Twice8))
+    assert twice < 0.005 < 0.1 < once
 
 
 def test_batches_of_one_length():

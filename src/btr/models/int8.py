@@ -29,9 +29,8 @@ class Linear8(torch.nn.Module):
             weight = torch._make_per_channel_quantized_tensor(
                 numbers, scale.double(), torch.zeros_like(scale, dtype=torch.long), 0
             )
-        bias = None if linear.bias is None else torch.zeros_like(linear.bias)
         self.weight, self.bias = None, linear.bias  # the library looks at both
-        self.packed: Any = torch.ops.quantized.linear_prepack(weight, bias)
+        self.packed: Any = torch.ops.quantized.linear_prepack(weight, None)
 
     def forward(self, inputs: Tensor) -> Tensor:
         out = self.multiply(inputs)
