@@ -182,11 +182,11 @@ def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        for threads in (2, 3, 8):
+        for threads in (2, 3, 7, 8):
             corrector = Corrector(Scripted(), Search(size=2), reranker, threads=threads)
             assert corrector.score(rows) == reranker.score_many(rows) == [reranker.score_many([row])[0] for row in rows]
             assert corrector.score([]) == []
-            torch.set_num_threads(2)
+            assert torch.get_num_threads() == 2
         corrector.reranker = None
         with pytest.raises(AssertionError):
             corrector.score(rows)

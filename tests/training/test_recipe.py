@@ -181,6 +181,16 @@ def test_a_misspelt_key_is_told_the_nearest(tmp_path: Path, key: str, expected: 
             {"objective": {"listwise": 1}},
             "listwise compares gold with negatives; set objective.negatives.",
         ),
+        (
+            {"keep": {"a": 0.5, "b": 0.5}},
+            "keep: the shares of other models must add up to more than 0 and less than 1.",
+        ),
+        ({"keep": {"a": 0}}, "keep: the shares of other models must add up to more than 0 and less than 1."),
+        (
+            {"data__synthetic": {"text": ["a"], "sentences": 5, "weights": {"typo": 1}}},
+            "data.synthetic: typo=1: expected a weight of 0 or more for one of punctuation, article, preposition, "
+            "verb_form, capitals, number, spelling, agreement, order.",
+        ),
         ({"patience": 3}, "patience needs validation.gold."),
         ({"validation__gold": ["a.m2"]}, "validating a reranker needs validation.candidates."),
         (

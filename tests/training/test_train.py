@@ -117,6 +117,15 @@ def test_shares_of_other_models_are_kept(place):
         torch.testing.assert_close(weight, 0.625 * trained[name] + 0.25 * one[name] + 0.125 * two[name])
 
 
+def test_another_shape_is_not_kept(place):
+    other = tiny.save_t5(place / "other", d_ff=24)
+    recipe = toy.write_recipe(
+        place / "shape.yaml", "seq2seq", place / "t5", str(place / "toy.tsv"), keep={other: 0.5}, epochs=1
+    )
+    with pytest.raises(InputError, match=r"other: has other weights than .*; keep needs its equals\."):
+        btr.train(recipe, place / "run-shape")
+
+
 def test_encoders_learn(place):
     slower = {"name": "adamw", "learning_rate": 0.001, "schedule": "linear", "warmup_steps": 20}
     assert learn(place, "bert", "bert", "encoder", epochs=30, optimizer=slower)[0] > 0.9

@@ -23,6 +23,7 @@ from btr.correction.profiles import Profile, read_profile
 from btr.correction.segments import Segment, cut_segments
 from btr.errors import InputError
 from btr.metrics.errant import extract_edits
+from btr.models.int8 import can_quantise
 from btr.models.load import choose_device, is_t5
 from btr.rerankers.base import Decision, Reranked, Reranker, Rule
 from btr.rerankers.ensemble import Ensemble
@@ -94,7 +95,7 @@ class Corrector:
         loaded = load_engine(model, engine, dtype=dtype, device=device, by_length=choose_device(device).type == "cpu")
         if specs == [NONE]:
             return cls(loaded, search, None, rule)
-        int8 = bool(with_model) and choose_device(device).type == "cpu"
+        int8 = bool(with_model) and choose_device(device).type == "cpu" and can_quantise()
         own = [load_reranker(spec, device=device, int8=int8) for spec in specs]
         together = own[0] if len(own) == 1 else Ensemble(own)
         return cls(loaded, search, together, rule, gap=settings.gap, threads=torch.get_num_threads() if int8 else 1)
@@ -164,15 +165,16 @@ class Corrector:
         if self.threads == 1 or len(rows) < self.threads:
             return self.reranker.score_many(rows)
         order = sorted(range(len(rows)), key=lambda k: len(rows[k].source))
-        ends = list(accumulate(len(rows[k].source) for k in order))
+        ends = list(accumulate(1 + len(rows[k].source) for k in order))
         parts = [
             [k for k, end in zip(order, ends) if (end - 1) * self.threads // ends[-1] == n] for n in range(self.threads)
         ]
+        before = torch.get_num_threads()
         with ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
             try:
                 found = list(pool.map(self.reranker.score_many, [[rows[k] for k in part] for part in parts]))
             finally:
-                torch.set_num_threads(self.threads)  # what a thread sets is the default of all that begin later
+                torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
         scored = {k: own for part, result in zip(parts, found) for k, own in zip(part, result)}
         return [scored[k] for k in range(len(rows))]
 

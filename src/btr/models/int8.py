@@ -13,6 +13,7 @@ from torch import Tensor
 
 from btr.models.rows import shrink
 
+ENGINE = "fbgemm"  # of the operation that is used; on x86 processors only
 LARGEST = 63  # of seven bits
 MIDDLE = LARGEST + 1  # what stands for 0
 TINY = torch.finfo(torch.float32).tiny
@@ -30,7 +31,10 @@ class Linear8(torch.nn.Module):
                 numbers, scale.double(), torch.zeros_like(scale, dtype=torch.long), 0
             )
         self.weight, self.bias = None, linear.bias  # the library looks at both
+        engine = torch.backends.quantized.engine
+        torch.backends.quantized.engine = ENGINE
         self.packed: Any = torch.ops.quantized.linear_prepack(weight, None)
+        torch.backends.quantized.engine = engine
 
     def forward(self, inputs: Tensor) -> Tensor:
         out = self.multiply(inputs)
@@ -57,6 +61,11 @@ class Twice8(Linear8):
         whole = inputs / largest
         rest = (whole * LARGEST).round_().div_(-LARGEST).add_(whole).mul_(2 * LARGEST)  # at most half a step
         return self.rounded(whole).add_(self.rounded(rest), alpha=1 / (2 * LARGEST)).mul_(largest)
+
+
+def can_quantise() -> bool:
+    """Whether this processor can compute so."""
+    return ENGINE in torch.backends.quantized.supported_engines
 
 
 def quantise(model: Any) -> None:

@@ -27,7 +27,7 @@ from btr.errors import InputError
 from btr.models import rows
 from btr.models.batches import INT8
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, check_bidirectional, make_bidirectional
-from btr.models.int8 import quantise
+from btr.models.int8 import can_quantise, quantise
 from btr.models.places import find
 
 RIGHT_TO_LEFT_KEY = "right_to_left"
@@ -66,6 +66,8 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}.")
     if int8 and (dtype != "float32" or place.type != "cpu"):
         raise InputError("int8 is for float32 models on a CPU.")
+    if int8 and not can_quantise():
+        raise InputError("int8 needs an x86 processor here; leave it out.")
     folder = find(name)
     config = read_config(folder, name)
     check_kind(kind, config, name)

@@ -33,7 +33,7 @@ def rerank_until_decided(
 ) -> list[Certain]:
     """Decide for many sources, in rounds: each asks for the rows that the open decisions need next.
 
-    The scores must be PLL's, and must not depend on what else is in the batch, as int8's do.
+    The scores must be PLL's, and exact.
     """
     if reranker.kind == "contrast":
         raise InputError("contrast looks at few tokens as it is; scoring until the decision is certain is for others.")

@@ -81,6 +81,8 @@ class Trainer:
         for model, share in recipe.keep.items():
             weights = dict(load_start(recipe.kind, expand(model), recipe.dropout, recipe.seed)[0].named_parameters())
             for name, weight in self.trained.items():
+                if name not in weights or weights[name].shape != weight.shape:
+                    raise InputError(f"{model}: has other weights than {recipe.model} ({name}); keep needs its equals.")
                 part = weights[name].detach().to(weight.device) * (share / total)
                 kept[name] = kept[name] + part if name in kept else part
         return kept, total

@@ -33,6 +33,16 @@ class Synthetic(Part):
     seed: int = 1
     weights: dict[str, float] = {}  # of kinds of errors; those of W&I if not said
 
+    @model_validator(mode="after")
+    def _known_kinds(self) -> "Synthetic":
+        from btr.training.synthetic import Corrupter
+
+        try:
+            Corrupter(weights=self.weights)
+        except InputError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self
+
 
 class Data(Part):
     """What to train on. Paths may use $BTR_DATA and other variables of the environment."""
@@ -147,8 +157,8 @@ class Recipe(Part):
             raise ValueError("frozen embeddings would decay; leave out weight_decay")
         if self.task == "pre-train" and (data.synthetic is not None or data.unchanged < 1):
             raise ValueError("pre-training takes no pairs: data.synthetic and data.unchanged are for them")
-        if isinstance(self.keep, dict) and sum(self.keep.values()) >= 1:
-            raise ValueError("keep: the shares of other models must leave one for what is trained")
+        if isinstance(self.keep, dict) and not 0 < sum(self.keep.values()) < 1:
+            raise ValueError("keep: the shares of other models must add up to more than 0 and less than 1")
         if self.patience and not self.validation.gold:
             raise ValueError("patience needs validation.gold")
         if self.validation.gold and self.kind != "seq2seq" and not self.validation.candidates:
