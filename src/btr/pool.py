@@ -19,6 +19,7 @@ R = TypeVar("R")
 PR_SET_PDEATHSIG = 1  # of Linux
 
 _function: Callable[[Any], Any]
+_items: Sequence[Any]
 
 
 def parallel_map(
@@ -28,12 +29,13 @@ def parallel_map(
     workers = min(processes or cores(), len(items) // least)
     if workers <= 1:
         return list(track(map(function, items), len(items), what))
-    # Forked workers share what the function holds (a parser, a corpus); elsewhere it is sent to them once.
+    # Forked workers share the items and what the function holds (a parser, a corpus); elsewhere they are sent once.
+    # Sent bit by bit, items would fill a pipe that nobody empties any more when the work is broken off.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     size = max(1, min(256, len(items) // (workers * 4)))
-    chunks = [items[start : start + size] for start in range(0, len(items), size)]
+    chunks = [range(start, min(start + size, len(items))) for start in range(0, len(items), size)]
     with sheltered():
-        pool = context.Pool(workers, _start, (function,))
+        pool = context.Pool(workers, _start, (function, items))
     try:
         return list(track(_flatten(pool.imap(_run, chunks)), len(items), what))
     finally:  # leaving early, by Ctrl-C or an error, ends the workers, too
@@ -74,17 +76,17 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _start(function: Callable[[Any], Any]) -> None:
-    global _function
-    _function = function
+def _start(function: Callable[[Any], Any], items: Sequence[Any]) -> None:
+    global _function, _items
+    _function, _items = function, items
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":  # when the main process is killed, so are we
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _run(chunk: Sequence[Any]) -> list[Any]:
-    return [_function(item) for item in chunk]
+def _run(chunk: range) -> list[Any]:
+    return [_function(_items[number]) for number in chunk]
 
 
 def _flatten(chunks: Iterable[list[R]]) -> Iterator[R]:
