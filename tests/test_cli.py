@@ -177,6 +177,7 @@ def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in a shell's background ignores it
     )
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and children(process.pid) < 2:  # until both workers have started

@@ -48,14 +48,19 @@ def sheltered() -> Iterator[None]:
     """Keep what there is out of the sight of forked workers' garbage collection.
 
     What belongs to other threads (a model's, a parser's) may be half made at the fork, and is not a worker's to free:
-    one that tried has crashed.
+    one that tried has crashed. Nor does a Ctrl-C reach workers, or the pool's threads, from their first moment on: a
+    worker that it ended in the middle of reading would leave a lock behind for which the main process waits.
     """
+    masks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
         gc.unfreeze()
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
