@@ -37,16 +37,12 @@ class Linear8(torch.nn.Module):
         torch.backends.quantized.engine = engine
 
     def forward(self, inputs: Tensor) -> Tensor:
-        out = self.multiply(inputs)
+        largest = inputs.abs().amax(-1, keepdim=True).clamp_min_(TINY)
+        out = self.multiply(inputs / largest).mul_(largest)
         return out if self.bias is None else out.add_(self.bias)
 
     def multiply(self, inputs: Tensor) -> Tensor:
-        """The product with the weights, without the bias."""
-        largest = inputs.abs().amax(-1, keepdim=True).clamp_min_(TINY)
-        return self.rounded(inputs / largest).mul_(largest)
-
-    def rounded(self, inputs: Tensor) -> Tensor:
-        """The product of numbers between -1 and 1, rounded to seven bits."""
+        """The product of the weights with numbers between -1 and 1, which are rounded to seven bits."""
         out: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
             inputs, 1 / LARGEST, MIDDLE, self.packed
         )
@@ -57,10 +53,8 @@ class Twice8(Linear8):
     """The same for inputs so unequal that seven bits are too few: what rounding leaves of them is multiplied, too."""
 
     def multiply(self, inputs: Tensor) -> Tensor:
-        largest = inputs.abs().amax(-1, keepdim=True).clamp_min_(TINY)
-        whole = inputs / largest
-        rest = (whole * LARGEST).round_().div_(-LARGEST).add_(whole).mul_(2 * LARGEST)  # at most half a step
-        return self.rounded(whole).add_(self.rounded(rest), alpha=1 / (2 * LARGEST)).mul_(largest)
+        rest = (inputs * LARGEST).round_().div_(-LARGEST).add_(inputs).mul_(2 * LARGEST)  # at most half a step
+        return super().multiply(inputs).add_(super().multiply(rest), alpha=1 / (2 * LARGEST))
 
 
 def can_quantise() -> bool:
