@@ -117,6 +117,10 @@ def test_synthetic_pairs(tmp_path):
     ]
     with pytest.raises(InputError, match=r"the text has 3 sentences to make errors in .* but the recipe asks for 9"):
         list(read_groups(Data(synthetic={"text": [str(text)], "sentences": 9}), False))
+    later = Data(synthetic={"text": [str(text)], "sentences": 2, "skip": 1})
+    assert [*read_groups(later, False)] == pairs[1:]
+    with pytest.raises(InputError, match=r"the text has 1 sentences after the first 2 to make errors in"):
+        list(read_groups(Data(synthetic={"text": [str(text)], "sentences": 2, "skip": 2}), False))
 
 
 def test_a_share_of_the_pairs_without_a_correction_is_kept():

@@ -54,13 +54,18 @@ def fingerprint(task: Task, data: Data) -> str:
     """Changes with whatever the examples depend on: the files, the tokenizer, and the recipe's choices."""
     files = [
         path if path.startswith(STREAM) else file_hash(expand(path))
-        for path in (*data.pairs, *data.candidates, *data.text, *(data.synthetic.text if data.synthetic else ()))
+        for path in (*data.pairs, *data.candidates, *data.text, *synthetic_files(data.synthetic))
     ]
     vocabulary = hashlib.sha256(repr(sorted(task.tokenizer.get_vocab().items())).encode()).hexdigest()
     recipe: list[Any] = [task.recipe.kind, task.recipe.task, task.recipe.objective.negatives, data.model_dump()]
     if task.recipe.objective.listwise:
         recipe += [task.recipe.objective.softness, NEAR]
     return hashlib.sha256(json.dumps([files, vocabulary, recipe]).encode()).hexdigest()[:12]
+
+
+def synthetic_files(settings: Synthetic | None) -> list[str]:
+    """The files that synthetic pairs are made from."""
+    return [*settings.text, *settings.learners] if settings else []
 
 
 def read_examples(task: Task, data: Data) -> Iterator[Example]:
@@ -118,14 +123,17 @@ def make_pairs(settings: Synthetic) -> Iterator[Group]:
 
     lines = (line for path in settings.text for line in read_lines(expand(path)))
     made = 0
-    corrupter = Corrupter(settings.seed, weights=settings.weights)
-    for source, target in islice(corrupter.corrupt(sentences(lines)), settings.sentences):
+    learners = [*map(expand, settings.learners)]
+    corrupter = Corrupter(settings.seed, settings.errors, weights=settings.weights, learners=learners)
+    clean = islice(sentences(lines), settings.skip, None)
+    for source, target in islice(corrupter.corrupt(clean), settings.sentences):
         made += 1
         yield Group(source, [target])
     if made < settings.sentences:
+        after = f" after the first {settings.skip:,}" if settings.skip else ""
         raise InputError(
-            f"{settings.text[-1]}: the text has {made:,} sentences to make errors in (from a capital to an end mark, "
-            f"3 to 60 words), but the recipe asks for {settings.sentences:,}."
+            f"{settings.text[-1]}: the text has {made:,} sentences{after} to make errors in (from a capital to an end "
+            f"mark, 3 to 60 words), but the recipe asks for {settings.sentences:,}."
         )
 
 

@@ -32,13 +32,16 @@ class Synthetic(Part):
     sentences: int = Field(gt=0)
     seed: int = 1
     weights: dict[str, float] = {}  # of kinds of errors; those of W&I if not said
+    learners: list[str] = []  # M2 files: what their learners wrote is a kind of errors, too
+    errors: float = Field(1.8, ge=1)  # a sentence, on average; W&I has 1.8
+    skip: int = Field(0, ge=0)  # sentences at the text's start, such as those that another stage has
 
     @model_validator(mode="after")
     def _known_kinds(self) -> "Synthetic":
-        from btr.training.synthetic import Corrupter
+        from btr.training.synthetic import KINDS, LEARNERS, check_weights
 
         try:
-            Corrupter(weights=self.weights)
+            check_weights(self.weights, [*KINDS, LEARNERS] if self.learners else KINDS)
         except InputError as error:
             raise ValueError(str(error).rstrip(".")) from None
         return self

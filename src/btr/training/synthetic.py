@@ -2,15 +2,18 @@
 
 An error is of one of nine kinds, drawn by weight. A kind is a function from words, a place and random numbers to a
 change, or to None where the place has nothing to spoil. spaCy tags the words and lemminflect inflects them. Wrongly
-chosen words and rewritten phrases, about a third of what learners need corrected, are beyond such rules.
+chosen words and rewritten phrases, about a third of what learners need corrected, are beyond such rules: with annotated
+corpora, a tenth kind writes what learners wrote (`learners.py`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
+from btr.corpus.files import PathLike
 from btr.errors import InputError
 from btr.metrics.errant import load_annotator
+from btr.training.learners import Learners
 
 LENGTHS = range(3, 61)  # tokens of a usable sentence
 ENDS = ".", "!", "?", '"', "”"
@@ -189,6 +192,30 @@ KINDS: dict[str, Kind] = {
 # Shares in percent of the 41,000 edits of W&I train that are PUNCT, DET, PREP, VERB:TENSE or VERB:FORM, ORTH, NOUN:NUM,
 # SPELL, VERB:SVA or WO: grep -h ^A ?.train.gold.bea19.m2 | cut -d '|' -f 4 | sort | uniq -c
 WEIGHTS = dict(zip(KINDS, (27.0, 17.0, 15.0, 15.0, 7.0, 7.0, 6.0, 3.0, 3.0)))
+LEARNERS = "learners"
+LEARNERS_WEIGHT = 20.0
+
+
+def learners_kind(learners: Learners) -> Kind:
+    """The kind that writes what learners wrote."""
+
+    def written(words: Words, at: int, random: Random) -> Change | None:
+        drawn = learners.draw([word.text for word in words[at : at + 2]], random)
+        if drawn is None or words[at].tag.startswith("NNP"):
+            return None
+        length, wrong = drawn
+        if not wrong:
+            return _drop(words, at) if length == 1 and at + 1 < len(words) else None
+        return Change(at, at + length, (_like(wrong[0], words[at].text), *wrong[1:]))
+
+    return written
+
+
+def check_weights(weights: Mapping[str, float], kinds: Iterable[str]) -> None:
+    """Complain about kinds that are not there, and weights below 0."""
+    for kind, weight in weights.items():
+        if kind not in kinds or weight < 0:
+            raise InputError(f"{kind}={weight:g}: expected a weight of 0 or more for one of {', '.join(kinds)}.")
 
 
 class Corrupter:
@@ -196,16 +223,21 @@ class Corrupter:
 
     `errors` is the mean number in a sentence and `clean` the share of sentences that get none: the defaults are W&I
     train's. As there, the number in the others falls off geometrically; it is at most a third of the words. `weights`
-    change those of the kinds that they name, and 0 switches a kind off.
+    change those of the kinds that they name, and 0 switches a kind off. `learners` are M2 files, whose edits are one
+    kind more.
     """
 
     def __init__(
-        self, seed: int = 1, errors: float = 1.8, clean: float = 0.34, weights: Mapping[str, float] | None = None
+        self,
+        seed: int = 1,
+        errors: float = 1.8,
+        clean: float = 0.34,
+        weights: Mapping[str, float] | None = None,
+        learners: Sequence[PathLike] = (),
     ) -> None:
-        self.weights = WEIGHTS | dict(weights or {})
-        for kind, weight in self.weights.items():
-            if kind not in KINDS or weight < 0:
-                raise InputError(f"{kind}={weight:g}: expected a weight of 0 or more for one of {', '.join(KINDS)}.")
+        self.kinds = {**KINDS, **({LEARNERS: learners_kind(Learners(learners))} if learners else {})}
+        self.weights = WEIGHTS | ({LEARNERS: LEARNERS_WEIGHT} if learners else {}) | dict(weights or {})
+        check_weights(self.weights, self.kinds)
         if not 0 <= clean <= 1 or errors < 1 - clean:
             raise InputError(f"{errors:g} errors a sentence and a share of {clean:g} clean cannot go together.")
         self.seed, self.errors, self.clean = seed, errors, clean
@@ -232,7 +264,7 @@ class Corrupter:
         wanted = self._draw_number(len(words), random)
         while kinds and len(made) < wanted:
             kind = random.choices(list(kinds), list(kinds.values()))[0]
-            if change := _find(KINDS[kind], words, free, random):
+            if change := _find(self.kinds[kind], words, free, random):
                 made.append(change)
                 free.difference_update(range(change.start - 1, change.end + 1))
             else:
