@@ -40,7 +40,7 @@ def run(scenario, budget=4, most=10):
     finally:
         work.free.set()
         batcher.close()
-        assert not batcher._thread.is_alive()
+        assert not any(thread.is_alive() for thread in batcher._threads)
         assert not batcher.open
         assert not batcher._waiting
 

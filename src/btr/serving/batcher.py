@@ -1,4 +1,4 @@
-"""Requests of all users, worked on together by the one thread that owns the models."""
+"""Requests of all users, worked on together: one thread owns the models, another finishes what they have done."""
 
 import asyncio
 import time
@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from queue import Queue
 from threading import Condition, Thread
 from typing import Generic, NoReturn, TypeVar
 
@@ -52,13 +53,16 @@ class Task(Generic[Item, Result]):
             self.loop.call_soon_threadsafe(tell)
 
 
+Taken = list[tuple[Task[Item, Result], int]]  # items by their requests and numbers
+
+
 class Batcher(Generic[Item, Result]):
     """Takes items of the waiting requests in turn, up to a budget, and works on them in one call.
 
-    `work` gives a function for each item, which finishes it: so the first have their answer, and may ask again, while
-    others of the batch are finished. A long request waits its turn after each round, so that short ones get through.
-    `most` requests are taken at a time. If a batch fails, its items are tried one by one, so that only those who asked
-    for trouble get it.
+    `work` gives a function for each item, which finishes it in another thread: so the models go on with the next batch,
+    and the first have their answer, and may ask again, while others are finished. A long request waits its turn after
+    each round, so that short ones get through. `most` requests are taken at a time. If a batch fails, its items are
+    tried one by one, so that only those who asked for trouble get it.
     """
 
     def __init__(
@@ -73,13 +77,18 @@ class Batcher(Generic[Item, Result]):
         self._waiting: deque[Task[Item, Result]] = deque()
         self._ready = Condition()
         self._closed = False
-        self._thread = Thread(target=self._run, name="btr-models", daemon=True)
-        self._thread.start()
+        self._begun: Queue[tuple[Taken[Item, Result], Sequence[Finish[Result]]] | None] = Queue(1)
+        self._threads = [
+            Thread(target=self._run, name="btr-models", daemon=True),
+            Thread(target=self._finish, name="btr-answers", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread is there; without it, nobody gets an answer."""
-        return self._thread.is_alive()
+        """Whether the threads are there; without them, nobody gets an answer."""
+        return all(thread.is_alive() for thread in self._threads)
 
     async def run(self, items: Sequence[Item]) -> list[Result]:
         """The results of a request's items. If it is cancelled, what has not begun is dropped."""
@@ -100,16 +109,24 @@ class Batcher(Generic[Item, Result]):
                 self._waiting.remove(task)
 
     def close(self, seconds: float = 10.0) -> None:
-        """Finish what is in work, and end the thread."""
+        """Finish what is in work, and end the threads."""
         with self._ready:
             self._closed = True
             self._ready.notify()
-        self._thread.join(seconds)
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
     def _run(self) -> None:
-        while taken := self._wait():
-            begun = self._begin([task.items[number] for task, number in taken])
-            for (task, number), finish in zip(taken, begun):
+        try:
+            while taken := self._wait():
+                self._begun.put((taken, self._begin([task.items[number] for task, number in taken])))
+        finally:
+            self._begun.put(None)
+
+    def _finish(self) -> None:
+        while both := self._begun.get():
+            for (task, number), finish in zip(*both):
                 if task.answer.done():  # nobody waits for it any more
                     continue
                 try:
@@ -117,7 +134,7 @@ class Batcher(Generic[Item, Result]):
                 except BaseException as error:
                     task.put(number, tame(error))
 
-    def _wait(self) -> list[tuple[Task[Item, Result], int]]:
+    def _wait(self) -> Taken[Item, Result]:
         """What is to be done next, once there is something; nothing at the end."""
         while True:
             with self._ready:
@@ -130,8 +147,8 @@ class Batcher(Generic[Item, Result]):
             if taken:  # they may have gone away
                 return taken
 
-    def _take(self) -> list[tuple[Task[Item, Result], int]]:
-        taken: list[tuple[Task[Item, Result], int]] = []
+    def _take(self) -> Taken[Item, Result]:
+        taken: Taken[Item, Result] = []
         left = self.budget
         while self._waiting:
             task = self._waiting[0]
