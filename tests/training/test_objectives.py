@@ -8,16 +8,20 @@ import tiny
 import torch
 from transformers import T5ForConditionalGeneration
 
+from btr.corpus.candidates import Candidates
 from btr.models.bidirectional import make_bidirectional
 from btr.models.grid import make_grid, states
 from btr.models.load import Loaded, load
 from btr.models.start import load_start
 from btr.rerankers.contrast import Contrast
+from btr.rerankers.ensemble import Ensemble
+from btr.rerankers.free import Base
 from btr.training.encoder_tasks import BertTask, RobertaTask
 from btr.training.listwise import ListwiseTask
 from btr.training.objectives import likelihood, listwise, unlikelihood, use
 from btr.training.recipe import Recipe
 from btr.training.tasks import BTRTask, T5Task, token_log_probs
+from btr.training.validation import Closely, close
 
 
 def recipe(kind="btr", **objective):
@@ -41,11 +45,15 @@ def test_listwise_by_hand():
     """Two sources; the first has gold (sum -1.0) and a negative (sum -1.5), the second gold only."""
     log_probs = torch.tensor([-0.25, -0.75, -1.5, -3.0])
     rows, sources = torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1])
-    found = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 1.0]))
+    nothing = torch.zeros(3)
+    found = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 1.0]), nothing)
     assert found.tolist() == pytest.approx([math.log(1 + math.exp(-0.5)), 0.0], abs=1e-6)
     # a quarter of f is wanted for the negative, whose logarithm is lower by a half
-    soft = listwise(log_probs, rows, sources, torch.tensor([0.75, 0.25, 1.0]))
+    soft = listwise(log_probs, rows, sources, torch.tensor([0.75, 0.25, 1.0]), nothing)
     assert soft.tolist() == pytest.approx([math.log(1 + math.exp(-0.5)) + 0.25 * 0.5, 0.0], abs=1e-6)
+    # the base model finds the negative more likely by 2: gold's sum is -4, the negative's -2.5
+    both = listwise(log_probs, rows, sources, torch.tensor([1.0, 0.0, 1.0]), torch.tensor([-3.0, -1.0, -7.0]))
+    assert both.tolist() == pytest.approx([math.log(1 + math.exp(1.5)), 0.0], abs=1e-6)
 
 
 def test_use_by_hand():
@@ -210,12 +218,28 @@ def test_candidates_share_f_by_their_use(tmp_path, monkeypatch):
     assert float(task.losses(batch)["listwise"]) == pytest.approx(expected, abs=1e-4)
 
 
+def test_with_a_gap_f_is_that_of_the_sum_with_the_base_models(tmp_path):
+    task = make(tmp_path, "btr", ListwiseTask, negatives=3, listwise=True, softness=0.5, gap=1.0)
+    candidates, log_probs = ["a b c d", "a b d", "a b the d"], [-1.5, -9.0, -2.25]
+    example = task.encode("a b c d", ["a b e d", *candidates], candidates, log_probs)
+    assert [task.tokenizer.decode(ids[:-1]) for ids in example["targets"]] == ["a b c d", "a b the d"]
+    assert example["log_probs"] == [-1.5, -2.25]
+    near = Closely(Loaded(task.model, task.tokenizer, "btr|x"))
+    row = Candidates("a b c d", ("a b c d", "a b the d"), (-1.5, -2.25))
+    first, second = Ensemble([near, Base()]).score_many([row])[0].means
+    share = example["shares"][0]
+    expected = math.log(math.exp(first) + math.exp(second)) - share * first - (1 - share) * second
+    assert float(task.losses(task.draw([example], generators(1)))["listwise"]) == pytest.approx(expected, abs=1e-4)
+    assert task.encode("a b c d", ["a b e d", *candidates], candidates, [-1.5, -9.0, -9.0]) is None
+    assert close(Candidates("a b c d", tuple(candidates), tuple(log_probs)), 1.0) == row
+
+
 def test_examples_from_which_listwise_can_learn_nothing_are_left_out(tmp_path):
     task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True, softness=0.5)
     assert task.encode("a b c", ["a b c", "a d c"], ["a d c"]) is None  # one candidate
     assert task.encode("a b c", ["a b c", "a d c", "a e c"], ["a d c", "a e c"]) is None  # both wrong
     assert task.encode("a b c", ["a b c"] * 2, ["a b c", "a  b c"]) is None  # the same tokens
-    long = " ".join("abcde" * 12)
+    long = " ".join("abcde" * 13)
     assert task.encode("a b c", ["a b c", long], ["a b c", long]) is None  # another sentence
 
 

@@ -123,7 +123,7 @@ def test_the_papers_settings(
             "negative_weight": 1.0,
             "listwise": False,
             "softness": 0.0,
-            "base": 0.0,
+            "gap": None,
         }
     )
     if recipe.task == "correct":
@@ -177,6 +177,10 @@ def test_a_misspelt_key_is_told_the_nearest(tmp_path: Path, key: str, expected: 
         ({"data__candidates": []}, "negatives are for btr and roberta, and need data.candidates."),
         ({"kind": "r2l"}, "negatives are for btr and roberta, and need data.candidates."),
         ({"data__candidates": ["a", "b"]}, "data.candidates needs a file for each file of data.pairs."),
+        (
+            {"objective": {"listwise": True, "negatives": 2, "gap": 1.0}, "data__candidates": ["b"]},
+            "gap compares the base model's candidates; set objective.softness.",
+        ),
         (
             {"objective": {"listwise": 1}},
             "listwise compares gold with negatives; set objective.negatives.",

@@ -82,6 +82,7 @@ def test_a_btr_learns_and_negatives_make_it_sure(place):
     [
         ("listwise", {"listwise": True}),
         ("shared", {"listwise": True, "softness": 0.1}),
+        ("beside", {"listwise": True, "softness": 0.1, "gap": 2.0}),
         ("focus", {"focus": 0.8, "unlikelihood": "differing"}),
     ],
 )

@@ -16,7 +16,7 @@ from btr.corpus.files import file_hash, read_lines
 from btr.corpus.pairs import read_pairs
 from btr.errors import InputError
 from btr.progress import track
-from btr.training.listwise import NEAR
+from btr.rerankers.differences import NEAR
 from btr.training.recipe import Data, Objective, Synthetic, expand
 from btr.training.tasks import Example, Task
 
@@ -59,7 +59,7 @@ def fingerprint(task: Task, data: Data) -> str:
     vocabulary = hashlib.sha256(repr(sorted(task.tokenizer.get_vocab().items())).encode()).hexdigest()
     recipe: list[Any] = [task.recipe.kind, task.recipe.task, task.recipe.objective.negatives, data.model_dump()]
     if task.recipe.objective.listwise:
-        recipe += [task.recipe.objective.softness, NEAR]
+        recipe += [task.recipe.objective.softness, task.recipe.objective.gap, NEAR]
     return hashlib.sha256(json.dumps([files, vocabulary, recipe]).encode()).hexdigest()[:12]
 
 
@@ -80,11 +80,13 @@ def read_examples(task: Task, data: Data) -> Iterator[Example]:
 
 
 class Group(NamedTuple):
-    """A source, its gold and then its negatives; and all its candidates, of which gold may be one."""
+    """A source, its gold and then its negatives; and all its candidates, of which gold may be one, and how likely the
+    base model finds them, if that is known."""
 
     source: str
     targets: list[str]
     candidates: Sequence[str] = ()
+    log_probs: Sequence[float] = ()
 
 
 def read_groups(data: Data, objective: Objective) -> Iterator[Group]:
@@ -101,7 +103,10 @@ def read_groups(data: Data, objective: Objective) -> Iterator[Group]:
             if row is None or row.source.split() != source.split():
                 raise InputError(f"{name}, line {line}: is not of the same source as {path}; are both in order?")
             unique = [text for text in dict.fromkeys(row.candidates) if text.strip()]
-            yield Group(source, [gold, *(text for text in unique if text != gold)], unique)
+            known = [row.log_probs[row.candidates.index(text)] for text in unique] if row.log_probs else ()
+            if objective.gap is not None and not known:
+                raise InputError(f"{name}, line {line}: has no log_probs, which objective.gap compares.")
+            yield Group(source, [gold, *(text for text in unique if text != gold)], unique, known)
     if data.synthetic is not None:
         yield from make_pairs(data.synthetic)
 

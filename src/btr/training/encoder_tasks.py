@@ -24,7 +24,9 @@ class RobertaTask(Task):
         self.others = [token for token in range(len(tokenizer)) if token not in special]
         self.head: Any = getattr(model, "lm_head", None) or model.cls
 
-    def encode(self, source: str, targets: Sequence[str], candidates: Sequence[str] = ()) -> Example | None:
+    def encode(
+        self, source: str, targets: Sequence[str], candidates: Sequence[str] = (), log_probs: Sequence[float] = ()
+    ) -> Example | None:
         limit = min(position_limit(self.model.config), self.recipe.data.max_source + self.recipe.data.max_target)
         rows, sides = [], []
         for target in targets:
@@ -70,7 +72,9 @@ class RobertaTask(Task):
 class BertTask(Task):
     """A classifier learns that targets are grammatical (1), and sources that were corrected are not (0)."""
 
-    def encode(self, source: str, targets: Sequence[str], candidates: Sequence[str] = ()) -> Example | None:
+    def encode(
+        self, source: str, targets: Sequence[str], candidates: Sequence[str] = (), log_probs: Sequence[float] = ()
+    ) -> Example | None:
         texts = [targets[0]] if source == targets[0] else [targets[0], source]
         rows = [self.tokenizer(text)["input_ids"] for text in texts]
         if max(map(len, rows)) > min(position_limit(self.model.config), self.recipe.data.max_source):

@@ -2,7 +2,8 @@
 
 Each token in which candidates differ, or near which, is masked by itself; their sums are scores as those of
 `rerankers/contrast.py`, and the loss is the cross-entropy of f over the candidates. Either gold should have all of f,
-or the base model's own candidates share it by their use.
+or the base model's own candidates share it by their use. With a gap, f is that of the sum with the base model's
+log-probabilities, so that the BTR learns what the base model does not know.
 """
 
 from collections.abc import Sequence
@@ -13,31 +14,37 @@ from torch import Tensor
 
 from btr.models.grid import make_grid
 from btr.rerankers.base import softmax
-from btr.rerankers.differences import telling_places
+from btr.rerankers.differences import NEAR, telling_places
 from btr.training import objectives
 from btr.training.masking import Tokens
 from btr.training.tasks import Batch, BTRTask, Example
 
-NEAR = 3  # tokens on each side of a difference that are masked, too
 MOST = 64  # rows of an example; where candidates differ in more tokens, it is left out
 
 
 class ListwiseTask(BTRTask):
     """A T5 whose decoder sees both sides learns which of several candidates is the best."""
 
-    def encode(self, source: str, targets: Sequence[str], candidates: Sequence[str] = ()) -> Example | None:
+    def encode(
+        self, source: str, targets: Sequence[str], candidates: Sequence[str] = (), log_probs: Sequence[float] = ()
+    ) -> Example | None:
         """Gold and negatives; or, if candidates are to share f, as many of them. None if all are of the same use."""
         data, objective = self.recipe.data, self.recipe.objective
         ids: Tokens = self.tokenizer(source)["input_ids"]
         gold: Tokens = self.tokenizer(targets[0])["input_ids"]
         texts = candidates[: objective.negatives] if objective.softness else targets[: 1 + objective.negatives]
-        rows = [list(row) for row in dict.fromkeys(tuple(self.tokenizer(text)["input_ids"]) for text in texts)]
+        read = [self.tokenizer(text)["input_ids"] for text in texts]
+        kept = [k for k, row in enumerate(read) if row not in read[:k]]
+        if objective.gap is not None:
+            kept = [k for k in kept if log_probs[k] >= log_probs[0] - objective.gap]
+        rows = [read[k] for k in kept]
         if len(ids) > data.max_source or max(map(len, [gold, *rows])) > data.max_target:
             return None
         places, shares = telling_places(rows, NEAR), self.share(ids, gold, rows)
         if len(set(shares)) == 1 or sum(map(len, places)) > MOST:
             return None
-        return {"source": ids, "targets": rows, "places": places, "shares": shares}
+        known = [0.0 if objective.gap is None else log_probs[k] for k in kept]
+        return {"source": ids, "targets": rows, "places": places, "shares": shares, "log_probs": known}
 
     def share(self, source: Tokens, gold: Tokens, targets: Sequence[Tokens]) -> list[float]:
         """How much of f each target should have: gold all of it, or each according to its use."""
@@ -73,11 +80,14 @@ class ListwiseTask(BTRTask):
         extra = {
             "rows": torch.tensor(candidates, device=self.device),
             "sources": torch.tensor(sources, device=self.device),
-            "shares": torch.tensor([share for example in examples for share in example["shares"]], device=self.device),
+            **{
+                name: torch.tensor([value for example in examples for value in example[name]], device=self.device)
+                for name in ("shares", "log_probs")
+            },
         }
         tokens = torch.tensor(wanted, device=self.device)
         return Batch(grid, tokens, torch.zeros_like(tokens, dtype=torch.bool), {"listwise": len(examples)}, extra)
 
     def losses(self, batch: Batch) -> dict[str, Tensor]:
-        own = (batch.extra[name] for name in ("rows", "sources", "shares"))
+        own = (batch.extra[name] for name in ("rows", "sources", "shares", "log_probs"))
         return {"listwise": objectives.listwise(self.log_probs(batch), *own).sum()}

@@ -20,13 +20,13 @@ def unlikelihood(log_probs: Tensor) -> Tensor:
     return -(1 - log_probs.float().exp()).clamp(LEAST, 1).log()
 
 
-def listwise(log_probs: Tensor, rows: Tensor, sources: Tensor, shares: Tensor) -> Tensor:
+def listwise(log_probs: Tensor, rows: Tensor, sources: Tensor, shares: Tensor, before: Tensor) -> Tensor:
     """-log f of each source's rows, in the shares wanted; f is a softmax of the sums over each row's tokens.
 
     `rows` is the row of each token, `sources` the source of each row, and `shares` add up to 1 for each source: all of
-    it is gold's, or each row's according to its use.
+    it is gold's, or each row's according to its use. What each row has `before` is added to its sum.
     """
-    sums = torch.zeros(len(sources), device=log_probs.device, dtype=torch.float32).index_add(0, rows, log_probs.float())
+    sums = before.float().index_add(0, rows, log_probs.float())
     highest = torch.full((int(sources.max()) + 1,), -torch.inf, device=sums.device)
     highest = highest.scatter_reduce(0, sources, sums.detach(), "amax")
     powers = torch.zeros_like(highest).index_add(0, sources, (sums - highest[sources]).exp())

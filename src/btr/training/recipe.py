@@ -71,6 +71,8 @@ class Objective(Part):
     negative_weight: float = Field(1.0, ge=0)  # of the unlikelihood
     listwise: bool = False  # -log f over gold and negatives instead, scored as contrast does
     softness: float = Field(0.0, ge=0)  # of listwise: 0 wants gold alone, more lets candidates share f by their use
+    gap: float | None = Field(None, gt=0)  # of softness: f of the sum with the base model's log-probabilities, of
+    # candidates that are at most so far below the first
 
 
 class Optimizer(Part):
@@ -150,6 +152,8 @@ class Recipe(Part):
             raise ValueError("listwise compares gold with negatives; set objective.negatives")
         if objective.softness and not objective.listwise:
             raise ValueError("softness is listwise's; set objective.listwise")
+        if objective.gap is not None and not objective.softness:
+            raise ValueError("gap compares the base model's candidates; set objective.softness")
         if objective.listwise and objective.focus:
             raise ValueError("listwise masks each differing token, so that focus has nothing to choose")
         if self.kind != "btr" and (objective.listwise or objective.focus or objective.unlikelihood != "all"):

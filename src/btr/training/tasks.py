@@ -45,8 +45,13 @@ class Task(ABC):
         self.pieces: Tensor | None = None  # the vocabulary in use; None for all of it
 
     @abstractmethod
-    def encode(self, source: str, targets: Sequence[str], candidates: Sequence[str] = ()) -> Example | None:
-        """A source, its gold and negatives as tokens; None if it is too long. Candidates may have gold among them."""
+    def encode(
+        self, source: str, targets: Sequence[str], candidates: Sequence[str] = (), log_probs: Sequence[float] = ()
+    ) -> Example | None:
+        """A source, its gold and negatives as tokens; None if it is too long.
+
+        Candidates are all that the base model wrote, and may have gold among them; log-probabilities are theirs.
+        """
 
     @abstractmethod
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
@@ -84,7 +89,9 @@ class T5Task(Task):
         if recipe.task == "pre-train" and not self.sentinels:
             raise InputError(f"{recipe.model}: its tokenizer has no <extra_id_1>, which names a span.")
 
-    def encode(self, source: str, targets: Sequence[str], candidates: Sequence[str] = ()) -> Example | None:
+    def encode(
+        self, source: str, targets: Sequence[str], candidates: Sequence[str] = (), log_probs: Sequence[float] = ()
+    ) -> Example | None:
         data = self.recipe.data
         ids = self.tokenizer(source)["input_ids"]
         rows = [self.tokenizer(target)["input_ids"] for target in targets]

@@ -18,11 +18,13 @@ from btr.models.load import Loaded
 from btr.rerankers.base import Reranker, Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.contrast import Contrast
+from btr.rerankers.differences import NEAR
 from btr.rerankers.encoders import BERT, RoBERTa
+from btr.rerankers.ensemble import Ensemble
+from btr.rerankers.free import Base
 from btr.rerankers.left_to_right import RightToLeft
 from btr.rerankers.table import THRESHOLDS, Setting, Table
 from btr.resume import windows
-from btr.training.listwise import NEAR
 from btr.training.recipe import Recipe, Validation, expand
 
 
@@ -39,14 +41,14 @@ class Validator:
     """Measures a model on a recipe's validation set."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self.kind, self.settings = recipe.kind, recipe.validation
+        self.kind, self.settings, self.gap = recipe.kind, recipe.validation, recipe.objective.gap
         self.reranker: Any = Closely if recipe.objective.listwise else RERANKERS.get(recipe.kind)
         self.metric, self.sources, self.targets = read_gold(self.settings)
         self.rows: list[Candidates] = []
         if self.settings.candidates:
             path = expand(self.settings.candidates)
             rows = islice(read_candidates(path), self.settings.sentences)
-            self.rows = [row.first(self.settings.top) for row in rows]
+            self.rows = [close(row.first(self.settings.top), self.gap) for row in rows]
             if [row.source.split() for row in self.rows] != [source.split() for source in self.sources]:
                 raise InputError(f"{path}: does not have the sources of the validation set; are both in order?")
 
@@ -79,7 +81,8 @@ class Validator:
 
     def _rerank(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         reranker: Reranker = self.reranker(Loaded(model, tokenizer, "in training"))
-        scored = [row for window in windows(self.rows, WINDOW) for row in reranker.score_many(window)]
+        whole = reranker if self.gap is None else Ensemble([reranker, Base()])
+        scored = [row for window in windows(self.rows, WINDOW) for row in whole.score_many(window)]
         table = Table(self.metric, [scored])
         choices = table.choose([Setting(self.settings.top, threshold) for threshold in THRESHOLDS])
         *values, base = map(float, table.values(choices))  # at the last threshold the base model's choice stays
@@ -110,6 +113,15 @@ class Validator:
             "gold_first": 100 * sum(decision.suggestion == 0 for decision in decisions) / count,
             "gold_f": sum(decision.f[0] for decision in decisions) / count,
         }
+
+
+def close(row: Candidates, gap: float | None) -> Candidates:
+    """The candidates that are not too far below the first by the base model's log-probabilities."""
+    known = row.log_probs or ()
+    if gap is None or not known:
+        return row
+    kept = [k for k, own in enumerate(known) if own >= known[0] - gap]
+    return Candidates(row.source, tuple(row.candidates[k] for k in kept), tuple(known[k] for k in kept))
 
 
 def read_gold(settings: Validation) -> tuple[Metric, list[str], list[str]]:
