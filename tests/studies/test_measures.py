@@ -6,6 +6,7 @@ from four import EQUAL, ROWS, write_gold
 from btr.metrics.gold import load_gold
 from btr.metrics.significance import bootstrap
 from btr.rerankers.table import Setting, Table
+from btr.studies import measures
 from btr.studies.measures import choose_examples, marked, measure_base, measure_rows
 from btr.studies.tune import describe, try_all
 
@@ -99,6 +100,32 @@ def test_examples_gain_and_lose(gold):
     ]
     assert found[0]["gold"] == ["He goes home ."]
     assert [own["chosen_by"] for own in found[0]["candidates"]] == [["equal"], ["good"]]
+
+
+def test_losses_by_position_by_hand(tmp_path, monkeypatch):
+    """All targets of 18 to 20 tokens with EOS are asked about at once; their losses at place j are j and 2j."""
+    asked = []
+
+    class Words:
+        signature = "words"
+
+        def tokenizer(self, texts, add_special_tokens):
+            assert not add_special_tokens
+            return {"input_ids": [text.split() for text in texts]}
+
+        def token_log_probs(self, rows):
+            asked.append([len(row.candidates[0].split()) + 1 for row in rows])
+            return [[[-factor * place for place in range(1, own + 1)]] for factor, own in enumerate(asked[-1], 1)]
+
+    sizes = 17, 18, 20, 21  # with EOS
+    sources = [" ".join(["word"] * (size - 2)) for size in sizes]
+    lines = [f"S {text}\nA 0 0|||X|||new|||REQUIRED|||-NONE-|||0\n\n" for text in sources]
+    (tmp_path / "gold.m2").write_text("".join(lines))
+    monkeypatch.setattr(measures, "load_reranker", {"l2r:words": Words()}.__getitem__)
+    found = measures.measure_losses("l2r", "words", load_gold("m2", gold=[tmp_path / "gold.m2"]))
+    assert asked == [[18, 20]]
+    curve = [1.5 * place for place in range(1, 19)] + [2.0 * 19, 2.0 * 20]
+    assert found == {"curve": pytest.approx(curve), "targets": 2, "signature": "words"}
 
 
 @pytest.mark.parametrize(

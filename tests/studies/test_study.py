@@ -296,6 +296,8 @@ def test_models_write_and_score(tmp_path):
     figure = told[told.index("**Figure 3.") : told.index("**Figure 4.")]
     (contrasting,) = re.findall("^- Contrast: .*", figure, re.MULTILINE)
     assert "roberta|model:" in contrasting  # what was asked, not how it scores
+    assert contrasting.endswith("|targets:4`")
+    assert "since their scores are of whole sentences: Both." in figure  # with base, that is
 
 
 def test_the_papers_cells_to_the_digit(data, tmp_path):

@@ -1,10 +1,13 @@
 """What a study measures of a base model and a reranker on one set: everything that its tables and figures tell."""
 
+import math
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
+from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
 from btr.metrics import significance
 from btr.metrics.base import Array, Metric
@@ -18,6 +21,7 @@ from btr.rerankers.score import load_reranker
 from btr.rerankers.table import THRESHOLDS, Setting, Table
 
 LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
+TOLD = 2  # counts up when more is told of a reranker or its losses, so that a study's stages are made again
 WORDS = 30  # of an example, at most
 SHOWN = 3  # candidates of an example
 
@@ -180,18 +184,19 @@ def sources(gold: Gold) -> list[str]:
 
 
 def measure_losses(kind: str, model: str, gold: Gold) -> dict[str, Any]:
-    """The mean loss at each position, over targets of 18 to 20 tokens; the references are the targets."""
+    """The mean loss at each position, over targets of 18 to 20 tokens, and their number; references are the targets."""
     if kind == "contrast":  # its model, asked about every token
         from btr.models.load import is_t5
 
         kind = "btr" if is_t5(model) else "roberta"
     reranker: Any = load_reranker(f"{kind}:{model}")
-    sums, counts = [0.0] * LENGTHS.stop, [0] * LENGTHS.stop
-    for source, references in zip(sources(gold), gold.references):
-        target = references[0]
-        if len(reranker.tokenizer(target, add_special_tokens=False)["input_ids"]) + 1 in LENGTHS:
-            for position, value in enumerate(reranker.token_log_probs(source, target)):
-                sums[position] -= value
-                counts[position] += 1
-    curve = [total / count for total, count in zip(sums, counts) if count]
-    return {"curve": curve, "signature": reranker.signature}
+    pairs = [(source, references[0]) for source, references in zip(sources(gold), gold.references)]
+    ids = reranker.tokenizer([target for _, target in pairs], add_special_tokens=False)["input_ids"]
+    rows = [Candidates(source, (target,)) for (source, target), own in zip(pairs, ids) if len(own) + 1 in LENGTHS]
+    found = [values for (values,) in reranker.token_log_probs(rows) if values]
+    by_place = [[-value for value in place if value is not None] for place in zip_longest(*found)]
+    return {
+        "curve": [math.fsum(place) / len(place) for place in by_place],
+        "targets": len(found),
+        "signature": reranker.signature,
+    }
