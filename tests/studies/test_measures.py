@@ -70,6 +70,41 @@ def test_the_cross_validated_difference_has_an_interval(gold):
     assert (found["interval"], found["p"]) == (pytest.approx([100 * value for value in test.interval]), test.p)
 
 
+def test_decisions_have_intervals(gold):
+    """λ = 0.1 rejects the suggestions for sentences 2 and 3."""
+    found = measure_rows(gold, ROWS, Setting(2, 0.1))["decisions"]
+    before, after = (gold.metric.counts([row.candidates[k] for row in ROWS])[1:3] for k in (0, 1))
+    test = bootstrap(gold.metric, before, after)["f0.5"]
+    assert found["reject"]["interval"] == pytest.approx([100 * value for value in test.interval])
+    assert found["reject"]["p_bootstrap"] == test.p
+    assert found["equal"]["interval"] == [0, 0]
+
+
+def test_levels_and_types_have_intervals(tmp_path):
+    """Two levels of two sentences; λ = 0.1 changes the first sentence alone, whose error is of a verb's agreement."""
+    lines = write_gold(tmp_path / "gold.m2").read_text().replace("|||X|||", "|||R:VERB:SVA|||").split("\n\n")
+    for name, own in (("A", lines[:2]), ("B", lines[2:4])):
+        (tmp_path / f"{name}.m2").write_text("".join(f"{text}\n\n" for text in own))
+    gold = load_gold("errant", gold=[tmp_path / "A.m2", tmp_path / "B.m2"])
+    found = measure_rows(gold, ROWS, Setting(2, 0.1))
+    compared, by = found["compared"], found["by"]
+    assert list(compared["level"]) == ["A", "B", "all"]
+    first, second, every = compared["level"].values()
+    base = [row.candidates[0] for row in ROWS]
+    texts = [ROWS[0].candidates[1], *base[1:]]
+    test = bootstrap(gold.metric, *(gold.metric.counts(own)[:2] for own in (base, texts)))["f0.5"]
+    assert first["interval"] == pytest.approx([100 * value for value in test.interval])
+    assert (second["interval"], second["base"]) == ([0, 0], second["suggested"])
+    assert every["interval"] == pytest.approx(found["tuned"]["difference"]["f0.5"])
+    assert list(compared["type"]) == ["VERB:SVA", "VERB:TENSE"]  # the base model's liked is of the latter
+    sva = compared["type"]["VERB:SVA"]
+    assert sva["suggested"] == pytest.approx(by["type"]["VERB:SVA"]["scores"]["f0.5"])
+    assert (sva["base"], sva["suggested"]) == pytest.approx((f(1, 1 / 3), f(1, 2 / 3)))
+    low, high = sva["interval"]
+    assert low == 0 < high
+    assert compared["type"]["VERB:TENSE"]["interval"] == [0, 0]
+
+
 def test_what_a_threshold_does(gold):
     curve = {point["threshold"]: point for point in measure_rows(gold, ROWS, Setting(2, 0.1))["curve"]}
     assert [curve[own]["accepted"] for own in (0.0, 0.1, 0.6, 0.7, 1.0)] == [75, 25, 25, 0, 0]

@@ -103,6 +103,11 @@ def test_cells_are_what_the_other_verbs_give(ran):
     row = f"MBR (λ = {model['best']['threshold']:g})"
     assert float(found[row, "Letters F0.5"]["value"]) == pytest.approx(model["best"]["scores"]["f0.5"])
     assert float(found[row, "Letters cross-validated"]["value"]) == pytest.approx(model["crossed"]["scores"]["f0.5"])
+    levels = cells(ran[0], "table-22-letters-errant")["MBR, all", "Δ base [95 %]"]
+    assert levels["value"] == found[row, "Letters (ERRANT) Δ base [95 %]"]["value"]
+    assert (levels["low"], levels["high"]) != ("", "")
+    (delta,) = {name for name, _ in cells(ran[0], "table-23-letters-errant")} - {"Base model", "MBR"}
+    assert delta == "Δ base [95 %]"
     grid = cells(ran[0], "table-16")
     for top, values in zip(model["tops"], model["grid"]):
         told = [float(grid[f"MBR, a_pred = {top}", f"{k / 10:g}"]["value"]) for k in range(11)]
@@ -301,13 +306,14 @@ def test_models_write_and_score(tmp_path):
 
 
 def test_the_papers_cells_to_the_digit(data, tmp_path):
+    """The oracle chooses among all five candidates, though two are reranked."""
     folder = data / "conll13"
     plan = {
         "sets": {"CoNLL-13": {"gold": [str(folder / "cleaned.m2")], "reference": [str(folder / "reference.jsonl")]}},
         "validation": "CoNLL-13",
         "candidates": {"T5GEC": {"files": {"CoNLL-13": str(folder / "t5gec-candidates.jsonl")}}},
         "rerankers": {"MBR": {"models": ["mbr"]}},
-        "top": [5],
+        "top": [2],
         "decoding": {"Beam search": {"files": {"CoNLL-13": str(folder / "t5gec-candidates.jsonl")}}},
     }
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
@@ -319,6 +325,28 @@ def test_the_papers_cells_to_the_digit(data, tmp_path):
     beam = cells(tmp_path / "report", "table-02")
     assert f"{float(beam['Beam search', 'Unique (%)']['value']):.2f}" == "98.93"
     assert f"{float(beam['Beam search', 'Oracle (F0.5)']['value']):.2f}" == "55.11"
+
+
+def test_the_oracle_is_over_all_candidates(tmp_path):
+    """The third of the first sentence's is gold; only the first two are reranked."""
+    write_gold(tmp_path / "gold.m2")
+    lists = [("He go home .", "He goes at home .", "He goes home ."), *(row.candidates for row in ROWS[1:])]
+    rows = [{"source": row.source, "candidates": own} for row, own in zip(ROWS, lists)]
+    (tmp_path / "candidates.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plan = {
+        "sets": {"Toy": {"gold": [str(tmp_path / "gold.m2")]}},
+        "validation": "Toy",
+        "candidates": {"Base": {"files": {"Toy": str(tmp_path / "candidates.jsonl")}}},
+        "rerankers": {"MBR": {"models": ["mbr"]}},
+        "top": [2],
+        "folds": 2,
+    }
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
+    btr.study(tmp_path / "study.yaml", tmp_path / "report")
+    assert float(cells(tmp_path / "report", "table-05")["Oracle (3 candidates)", "Toy F0.5"]["value"]) == 100
+    told = (tmp_path / "report" / "report.md").read_text()
+    assert "Rerankers choose among the top 2 candidates; the oracle among all that there are." in told
+    assert "over the top 2 candidates of Base." in told
 
 
 @pytest.mark.parametrize("path", [EXAMPLE, *sorted((ROOT / "studies").glob("*.yaml"))], ids=str)

@@ -1,6 +1,6 @@
 """What a report holds, section by section."""
 
-from btr.studies import grids, levels, pictures, tables
+from btr.studies import decisions, grids, levels, pictures, tables
 from btr.studies.report import Item, Section
 from btr.studies.results import Results
 from btr.studies.sheets import Gap
@@ -41,7 +41,7 @@ def contents(results: Results) -> list[Section]:
             "Main results",
             [
                 tables.main_results(results, base, "Tables 5 and 8" if cleaned else "Table 5", "table-05"),
-                tables.decision_table(results),
+                decisions.decision_table(results),
                 *(larger or [Gap("Tables 7 and 27", "Candidates of a larger model", alone)]),
                 *([] if cleaned else [Gap("Tables 8 and 10", "Cleaned CoNLL-14", why)]),
                 tables.seed_table(results),

@@ -1,7 +1,7 @@
 """What a study measures of a base model and a reranker on one set: everything that its tables and figures tell."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -22,6 +22,7 @@ from btr.rerankers.table import THRESHOLDS, Setting, Table
 
 LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
 TOLD = 2  # counts up when more is told of a reranker or its losses, so that a study's stages are made again
+TYPES = 5  # of errors, the most frequent ones (Table 23)
 WORDS = 30  # of an example, at most
 SHOWN = 3  # candidates of an example
 
@@ -71,6 +72,30 @@ def broken_down(gold: Gold, counts: Array, texts: Sequence[str]) -> dict[str, An
     return break_down(gold, counts, texts, kinds)
 
 
+def compared_by(gold: Gold, table: Table, choices: Array) -> dict[str, Any]:
+    """A reranker beside the base model: at each level and at all, and for each of the most frequent types of errors."""
+    metric, kept = gold.metric, np.zeros_like(choices)
+    if not isinstance(metric, Errant):
+        return {}
+    base, counts = table.counts_of(kept), table.counts_of(choices)
+    labels = np.array(gold.groups or [])
+    members = {label: labels == label for label in sorted(set(gold.groups or []))}
+    members["all"] = np.ones(metric.size, dtype=bool)
+    found: dict[str, Any] = {
+        "level": {label: compare_rows(metric, base[own], counts[own]) for label, own in members.items()}
+    }
+    if metric.has_types():
+        before, after = (metric.counts_by(table.texts(own), range(metric.size), "type") for own in (kept, choices))
+        types = frequent_types(metric.breakdown(table.texts(kept), range(metric.size), "type"))
+        found["type"] = {kind: compare_rows(metric, before[kind], after[kind]) for kind in types if kind in after}
+    return found
+
+
+def frequent_types(types: Iterable[str]) -> list[str]:
+    """The most frequent types of errors, as the paper's Table 23 has them, of those in the order of frequency."""
+    return [kind for kind in types if kind not in ("OTHER", "UNK")][:TYPES]
+
+
 def measure_rows(
     gold: Gold, rows: Sequence[Scored], setting: Setting, seeds: Sequence[Sequence[Scored]] = ()
 ) -> dict[str, Any]:
@@ -88,6 +113,7 @@ def measure_rows(
         "curve": [at_threshold(table, base, suggestion, suggested, plain, own) for own in THRESHOLDS],
         "ranks": [float(value) for value in np.sort(shares, 1)[:, ::-1].mean(0)],
         "by": broken_down(gold, counts, table.texts(tuned)),
+        "compared": compared_by(gold, table, tuned),
         "seeds": [seed_scores(metric, own, setting) for own in seeds],
         "signature": metric.signature(),
     }

@@ -11,7 +11,7 @@ from btr.studies import figures
 from btr.studies.measures import LENGTHS
 from btr.studies.results import Results
 from btr.studies.sheets import Gap
-from btr.studies.tables import slug
+from btr.studies.tables import slug, told_sizes
 from btr.training.history import LOG, History
 from btr.training.recipe import expand
 
@@ -68,10 +68,10 @@ def ranks_figure(results: Results, own: str) -> Picture:
     }
     curves = {name: (range(1, len(told["ranks"]) + 1), told["ranks"]) for name, told in found.items()}
     number = f"Figure {BY_RANK[plan.sets[own].metric]}"
-    size = max(len(told["ranks"]) for told in found.values())
-    title = f"Mean probability f(y|x) of each rank on {own}, over the top {size} candidates of {writer}."
+    sizes = {name: len(told["ranks"]) for name, told in found.items()}
+    title = f"Mean probability f(y|x) of each rank on {own}, over {told_sizes(sizes)} of {writer}."
     told = "; ".join(f"{name}: " + ", ".join(f"{value:.2f}" for value in one["ranks"]) for name, one in found.items())
-    signatures = {name: results.signature(writer, own, name, top=size) for name in found}
+    signatures = {name: results.signature(writer, own, name, top=size) for name, size in sizes.items()}
     drawn = figures.draw_lines(curves, "rank", "mean probability")
     return Picture(
         f"figure-{BY_RANK[plan.sets[own].metric].zfill(2)}-{slug(own)}", number, title, drawn, told, signatures

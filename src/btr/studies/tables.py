@@ -1,7 +1,7 @@
-"""The paper's tables of results: main results, decisions, decoding, seeds, time and examples."""
+"""The paper's tables of results: main results, decoding, seeds, time and examples."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from btr.rerankers.free import Base
@@ -10,7 +10,8 @@ from btr.studies.results import COLUMNS, Results, figure, known_by
 from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, embolden
 
 SIGNIFICANT = 0.05
-CROSSED = ["cross-validated", "its Δ base [95 %]"]  # columns of the validation set
+DELTA = "Δ base [95 %]"
+CROSSED = ["cross-validated", f"its {DELTA}"]  # columns of the validation set
 MINUS = str.maketrans("-", "−")
 
 
@@ -21,7 +22,7 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
     groups, signatures = [], {}
     for own in sets:
         base = results.bases[writer, own]
-        heads = [COLUMNS[score] for score in base["base"]["scores"]] + ["Δ base [95 %]"]
+        heads = [COLUMNS[score] for score in base["base"]["scores"]] + [DELTA]
         groups.append((own, heads + (CROSSED if own == validation else [])))
         signatures[own] = results.signature(writer, own)
     most = max(results.bases[writer, own]["candidates"] for own in sets)
@@ -48,6 +49,9 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
         "Δ base: the difference to the base model, with its 95 % interval by a paired bootstrap over sentences; "
         "† where the difference is significant (p < 0.05).",
     ]
+    tops = {name: results.reranked[name, writer, validation]["setting"]["top"] for name in results.rerankers_of(writer)}
+    if tops:
+        notes.append(f"Rerankers choose among {told_sizes(tops)}; the oracle among all that there are.")
     careful = [name for name in results.rerankers_of(writer) if accepts_nothing(results, name, writer)]
     if careful:
         notes.append(
@@ -59,6 +63,14 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
         notes.append(f"{absent} has no part in these candidates: {why}.")
     title = f"Results on each set with candidates from {writer}. Bold: the highest but for the oracle."
     return Sheet(name, number, title, "Model", groups, embolden(rows, [*scores, *crossed], 1), notes, signatures)
+
+
+def told_sizes(sizes: Mapping[str, int]) -> str:
+    """How many candidates take part for each reranker, in words."""
+    by_size = {size: [name for name, own in sizes.items() if own == size] for size in sorted(set(sizes.values()))}
+    if len(by_size) == 1:
+        return f"the top {next(iter(by_size))} candidates"
+    return ", ".join(f"the top {size} candidates ({', '.join(names)})" for size, names in by_size.items())
 
 
 def accepts_nothing(results: Results, reranker: str, writer: str) -> bool:
@@ -120,52 +132,6 @@ def difference(value: float, interval: Sequence[float], p: float, signature: str
     sign = "†" if p < SIGNIFICANT else ""
     text = f"{value:+.2f}{sign} [{low:+.2f}, {high:+.2f}]".translate(MINUS)
     return Cell(text, value, (low, high), f"{signature}|p:{p:.4f}")
-
-
-def decision_table(results: Results) -> Sheet | Gap:
-    """Table 6: what became of the suggestions, and how good they are where they were accepted, rejected and equal."""
-    plan, chief, writer = results.plan, results.plan.chief, results.plan.base
-    sets = [own for own in results.sets_of(writer) if (chief, writer, own) in results.reranked]
-    title = f"Suggestions of {chief} that were accepted, rejected and equal, and the score within each"
-    if not plan.rerankers[chief].threshold:
-        return Gap("Table 6", title, f"{chief} has no threshold, so that it rejects nothing.")
-    rows: dict[str, list[Cell]] = {
-        label: [] for label in ("Proportion (%)", "base", chief, "p, bootstrap", "p, t-test")
-    }
-    groups = []
-    for own in sets:
-        found = results.reranked[chief, writer, own]
-        signature = results.signature(writer, own, chief, **found["setting"])
-        groups.append((own, [case.capitalize() for case in found["decisions"]]))
-        for case in found["decisions"].values():
-            rows["Proportion (%)"].append(figure(case["percent"], signature))
-            if "base" not in case:
-                for label in list(rows)[1:]:
-                    rows[label].append(EMPTY)
-                continue
-            sure = "†" if case["p_bootstrap"] < SIGNIFICANT else ""
-            before, after = case["base"], case["suggested"]
-            rows["base"].append(versus(before, after, sure, signature))
-            rows[chief].append(versus(after, before, sure, signature))
-            for label, key in (("p, bootstrap", "p_bootstrap"), ("p, t-test", "p_t_test")):
-                rows[label].append(Cell(told_p(case[key]), case[key], None, signature))
-    notes = ["† the difference is significant (p < 0.05) by the paired bootstrap; the paper's test is the t-test."]
-    signatures = {
-        own: results.signature(writer, own, chief, **results.reranked[chief, writer, own]["setting"]) for own in sets
-    }
-    listed = [Row(label, own, rule=label in ("base", "p, bootstrap")) for label, own in rows.items()]
-    return Sheet("table-06", "Table 6", f"{title}.", "Candidate", groups, listed, notes, signatures)
-
-
-def told_p(p: float) -> str:
-    """A p-value with three digits."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def versus(value: float, other: float, sure: str, signature: str) -> Cell:
-    """One of two scores: bold if it is the higher, with a dagger if that is significant."""
-    higher = round(value, 2) > round(other, 2)
-    return Cell(f"{value:.2f}{sure if higher else ''}", value, None, signature, "best" if higher else "")
 
 
 def decoding_table(results: Results) -> Sheet | Gap:
@@ -243,7 +209,8 @@ def time_table(results: Results) -> Sheet:
         "Seconds by the clock, loading the model included, when the stage was run; other work on the machine counts.",
         "–: files that were there already, or a stage that was interrupted and went on.",
     ]
-    title = f"Time (seconds) to write candidates, and to score those of {writer}."
+    most = min(max(plan.top), max(results.bases[writer, own]["candidates"] for own in sets))
+    title = f"Time (seconds) to write candidates, and to score up to {most} a sentence of {writer}."
     return Sheet("table-29", "Table 29", title, "Model", [("", sets)], rows, notes)
 
 
