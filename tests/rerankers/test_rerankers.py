@@ -72,13 +72,12 @@ def test_tokens_of_many_are_those_of_each_alone(tmp_path, kind, whole):
     else:
         tiny.save_t5(tmp_path, bidirectional=whole == "btr", **({"right_to_left": True} if kind == "r2l" else {}))
     reranker, alone = load_reranker(f"{kind}:{tmp_path}", budget=64), load_reranker(f"{whole}:{tmp_path}")
-    rows = [*ROWS[::-1], Candidates("the cat", ("the cat sat", "a " * 600)), Candidates("a " * 2000, ("a b",))] * 20
-    found = reranker.token_log_probs(rows)
-    assert [[bool(values) for values in row] for row in found[2:4]] == [[True, False], [False]]
-    for row, values in zip(rows[:3], found[40:43], strict=True):
-        for text, own in zip(row.candidates, values, strict=True):
-            ((expected,),) = alone.token_log_probs([Candidates(row.source, (text,))])
-            assert own == pytest.approx(expected, abs=1e-5)
+    long = Candidates("the cat", ("the cat sat", "a " * 600)), Candidates("a " * 2000, ("a b",))
+    rows = [*ROWS, *long, *ROWS, Candidates("he go", ("she goes",))]
+    each = [[alone.token_log_probs([Candidates(row.source, (text,))])[0][0] for text in row.candidates] for row in rows]
+    assert [[bool(values) for values in own] for own in each[2:4]] == [[True, False], [False]]
+    for own, expected in zip(reranker.token_log_probs(rows * 10), each * 10, strict=True):
+        assert own == [pytest.approx(values, abs=1e-5) for values in expected]
 
 
 def test_bert_is_the_classifiers_log_probability(tmp_path):
