@@ -127,7 +127,7 @@ def test_of_an_encoder_it_is_the_sum_of_its_own_scores_where_candidates_differ(t
     contrast, whole = load_reranker(f"contrast:{folder}"), load_reranker(f"roberta:{folder}")
     assert contrast.signature == whole.signature.replace("roberta", "contrast", 1) + "|near:0,2"
     one, other = "he goes a b c d e a b", "he went a b c d e a b"
-    every = [whole.token_log_probs("he go", text) for text in (one, other)]
+    (every,) = whole.token_log_probs([Candidates("he go", (one, other))])
     ids = [contrast.encode_candidate("he go", text) for text in (one, other)]
 
     def sums(near):

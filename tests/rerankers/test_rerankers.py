@@ -53,13 +53,31 @@ def test_log_probabilities_of_tokens(tmp_path, kind):
         tiny.save_t5(tmp_path, bidirectional=kind == "btr", **({"right_to_left": True} if kind == "r2l" else {}))
     reranker = load_reranker(f"{kind}:{tmp_path}")
     source, text = "I has two cat .", "I have two cats ."
-    values = reranker.token_log_probs(source, text)
+    ((values,),) = reranker.token_log_probs([Candidates(source, (text,))])
     assert sum(values) / len(values) == pytest.approx(reranker.score(source, [text]).means[0], abs=1e-5)
     assert len(values) == (5 if kind == "roberta" else 6)
     if kind == "r2l":  # the last word is written first, so that it knows nothing of those before it
-        other = reranker.token_log_probs(source, "he goes on mat .")
+        ((other,),) = reranker.token_log_probs([Candidates(source, ("he goes on mat .",))])
         assert other[4] == pytest.approx(values[4], abs=1e-5)
         assert other[0] != pytest.approx(values[0], abs=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "whole"), [(own, own) for own in ("btr", "l2r", "r2l", "roberta")] + [
+    ("contrast", "btr"), ("contrast", "roberta"),
+])  # fmt: skip
+def test_tokens_of_many_are_those_of_each_alone(tmp_path, kind, whole):
+    """Also by contrast, which is asked about every token of its model here; none of what is too long."""
+    if whole == "roberta":
+        tiny.save_encoder(tmp_path, "roberta")
+    else:
+        tiny.save_t5(tmp_path, bidirectional=whole == "btr", **({"right_to_left": True} if kind == "r2l" else {}))
+    reranker, alone = load_reranker(f"{kind}:{tmp_path}", budget=64), load_reranker(f"{whole}:{tmp_path}")
+    long = Candidates("the cat", ("the cat sat", "a " * 600)), Candidates("a " * 2000, ("a b",))
+    rows = [*ROWS, *long, *ROWS, Candidates("he go", ("she goes",))]
+    each = [[alone.token_log_probs([Candidates(row.source, (text,))])[0][0] for text in row.candidates] for row in rows]
+    assert [[bool(values) for values in own] for own in each[2:4]] == [[True, False], [False]]
+    for own, expected in zip(reranker.token_log_probs(rows * 10), each * 10, strict=True):
+        assert own == [pytest.approx(values, abs=1e-5) for values in expected]
 
 
 def test_bert_is_the_classifiers_log_probability(tmp_path):

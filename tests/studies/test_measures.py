@@ -6,6 +6,7 @@ from four import EQUAL, ROWS, write_gold
 from btr.metrics.gold import load_gold
 from btr.metrics.significance import bootstrap
 from btr.rerankers.table import Setting, Table
+from btr.studies import measures
 from btr.studies.measures import choose_examples, marked, measure_base, measure_rows
 from btr.studies.tune import describe, try_all
 
@@ -69,6 +70,41 @@ def test_the_cross_validated_difference_has_an_interval(gold):
     assert (found["interval"], found["p"]) == (pytest.approx([100 * value for value in test.interval]), test.p)
 
 
+def test_decisions_have_intervals(gold):
+    """λ = 0.1 rejects the suggestions for sentences 2 and 3."""
+    found = measure_rows(gold, ROWS, Setting(2, 0.1))["decisions"]
+    before, after = (gold.metric.counts([row.candidates[k] for row in ROWS])[1:3] for k in (0, 1))
+    test = bootstrap(gold.metric, before, after)["f0.5"]
+    assert found["reject"]["interval"] == pytest.approx([100 * value for value in test.interval])
+    assert found["reject"]["p_bootstrap"] == test.p
+    assert found["equal"]["interval"] == [0, 0]
+
+
+def test_levels_and_types_have_intervals(tmp_path):
+    """Two levels of two sentences; λ = 0.1 changes the first sentence alone, whose error is of a verb's agreement."""
+    lines = write_gold(tmp_path / "gold.m2").read_text().replace("|||X|||", "|||R:VERB:SVA|||").split("\n\n")
+    for name, own in (("A", lines[:2]), ("B", lines[2:4])):
+        (tmp_path / f"{name}.m2").write_text("".join(f"{text}\n\n" for text in own))
+    gold = load_gold("errant", gold=[tmp_path / "A.m2", tmp_path / "B.m2"])
+    found = measure_rows(gold, ROWS, Setting(2, 0.1))
+    compared, by = found["compared"], found["by"]
+    assert list(compared["level"]) == ["A", "B", "all"]
+    first, second, every = compared["level"].values()
+    base = [row.candidates[0] for row in ROWS]
+    texts = [ROWS[0].candidates[1], *base[1:]]
+    test = bootstrap(gold.metric, *(gold.metric.counts(own)[:2] for own in (base, texts)))["f0.5"]
+    assert first["interval"] == pytest.approx([100 * value for value in test.interval])
+    assert (second["interval"], second["base"]) == ([0, 0], second["suggested"])
+    assert every["interval"] == pytest.approx(found["tuned"]["difference"]["f0.5"])
+    assert list(compared["type"]) == ["VERB:SVA", "VERB:TENSE"]  # the base model's liked is of the latter
+    sva = compared["type"]["VERB:SVA"]
+    assert sva["suggested"] == pytest.approx(by["type"]["VERB:SVA"]["scores"]["f0.5"])
+    assert (sva["base"], sva["suggested"]) == pytest.approx((f(1, 1 / 3), f(1, 2 / 3)))
+    low, high = sva["interval"]
+    assert low == 0 < high
+    assert compared["type"]["VERB:TENSE"]["interval"] == [0, 0]
+
+
 def test_what_a_threshold_does(gold):
     curve = {point["threshold"]: point for point in measure_rows(gold, ROWS, Setting(2, 0.1))["curve"]}
     assert [curve[own]["accepted"] for own in (0.0, 0.1, 0.6, 0.7, 1.0)] == [75, 25, 25, 0, 0]
@@ -99,6 +135,32 @@ def test_examples_gain_and_lose(gold):
     ]
     assert found[0]["gold"] == ["He goes home ."]
     assert [own["chosen_by"] for own in found[0]["candidates"]] == [["equal"], ["good"]]
+
+
+def test_losses_by_position_by_hand(tmp_path, monkeypatch):
+    """All targets of 18 to 20 tokens with EOS are asked about at once; their losses at place j are j and 2j."""
+    asked = []
+
+    class Words:
+        signature = "words"
+
+        def tokenizer(self, texts, add_special_tokens):
+            assert not add_special_tokens
+            return {"input_ids": [text.split() for text in texts]}
+
+        def token_log_probs(self, rows):
+            asked.append([len(row.candidates[0].split()) + 1 for row in rows])
+            return [[[-factor * place for place in range(1, own + 1)]] for factor, own in enumerate(asked[-1], 1)]
+
+    sizes = 17, 18, 20, 21  # with EOS
+    sources = [" ".join(["word"] * (size - 2)) for size in sizes]
+    lines = [f"S {text}\nA 0 0|||X|||new|||REQUIRED|||-NONE-|||0\n\n" for text in sources]
+    (tmp_path / "gold.m2").write_text("".join(lines))
+    monkeypatch.setattr(measures, "load_reranker", {"l2r:words": Words()}.__getitem__)
+    found = measures.measure_losses("l2r", "words", load_gold("m2", gold=[tmp_path / "gold.m2"]))
+    assert asked == [[18, 20]]
+    curve = [1.5 * place for place in range(1, 19)] + [2.0 * 19, 2.0 * 20]
+    assert found == {"curve": pytest.approx(curve), "targets": 2, "signature": "words"}
 
 
 @pytest.mark.parametrize(

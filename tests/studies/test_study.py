@@ -17,7 +17,7 @@ from btr.studies.stages import Stages
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "study.yaml"
-TABLES = "2", "5", "6", "7 and 27", "8 and 10", "9 and 20", "14 and 15", "16 and 17", "18", "19", "22", "23", "24", "25"
+TABLES = "2", "5", "6", "7 and 27", "8 to 10", "20", "14 and 15", "16 and 17", "18", "19", "22", "23", "24", "25"
 TABLES = *TABLES, "26", "29", "1 and 28"
 FIGURES = "3", "4", "12", "15", "8 and 9", "10 and 11", "13 and 14", "6", "7"
 
@@ -52,7 +52,7 @@ def test_every_table_and_figure_is_there_or_says_why(ran):
             assert f"<b>{caption}</b>" in page
             assert f"**{caption}" in text
     assert set(result["gaps"]) == {
-        *("Tables 7 and 27", "Tables 8 and 10", "Tables 9 and 20", "Tables 14 and 15", "Table 19"),
+        *("Tables 7 and 27", "Tables 8 to 10", "Table 20", "Tables 14 and 15", "Table 19"),
         *("Figure 3", "Figure 6", "Figure 7"),
     }
     assert "btr study examples/study.yaml -o report" in text
@@ -103,6 +103,11 @@ def test_cells_are_what_the_other_verbs_give(ran):
     row = f"MBR (λ = {model['best']['threshold']:g})"
     assert float(found[row, "Letters F0.5"]["value"]) == pytest.approx(model["best"]["scores"]["f0.5"])
     assert float(found[row, "Letters cross-validated"]["value"]) == pytest.approx(model["crossed"]["scores"]["f0.5"])
+    levels = cells(ran[0], "table-22-letters-errant")["MBR, all", "Δ base [95 %]"]
+    assert levels["value"] == found[row, "Letters (ERRANT) Δ base [95 %]"]["value"]
+    assert (levels["low"], levels["high"]) != ("", "")
+    (delta,) = {name for name, _ in cells(ran[0], "table-23-letters-errant")} - {"Base model", "MBR"}
+    assert delta == "Δ base [95 %]"
     grid = cells(ran[0], "table-16")
     for top, values in zip(model["tops"], model["grid"]):
         told = [float(grid[f"MBR, a_pred = {top}", f"{k / 10:g}"]["value"]) for k in range(11)]
@@ -196,7 +201,7 @@ def test_seeds_mixtures_larger_models_and_runs(tmp_path):
     folder = tmp_path / "report"
     result = btr.study(tmp_path / "study.yaml", folder)
     assert set(result["gaps"]) == {
-        *("Tables 8 and 10", "Table 2", "Tables 22 and 23", "Figure 3"),
+        *("Tables 8 to 10", "Table 2", "Tables 22 and 23", "Figure 3"),
         *("Table 24, figures 10 to 12", "Table 25, figures 13 to 15"),
     }
     f0 = 100 * 1.25 * 3 / (4 + 0.25 * 3)  # without λ: three of four edits are right, and all are found
@@ -204,6 +209,9 @@ def test_seeds_mixtures_larger_models_and_runs(tmp_path):
     # Averaged with a seed that knows nothing, margins are tanh of a quarter of the difference; λ = 0 stays the best.
     seeds = cells(folder, "table-20")["BTR", "Toy (F0.5)"]
     assert float(seeds["value"]) == pytest.approx((f0 + base) / 2)
+    deviation = (f0 - base) / 2**0.5  # of a sample of two
+    assert seeds["signature"].endswith(f"|seeds:2|deviation:{deviation:.4f}")
+    assert f"| BTR | {(f0 + base) / 2:.2f} ± {deviation:.2f} |" in (folder / "report.md").read_text()
     for name in ("table-05", "table-07-large"):
         found = cells(folder, name)
         for row in ("BTR (λ = 0)", "BTR w/o negatives (λ = 0)", "Plain"):
@@ -276,6 +284,9 @@ def test_models_write_and_score(tmp_path):
     assert result["ran"]["losses"] == 5  # L2R's is also the base model's
     page = (tmp_path / "report" / "report.html").read_text()
     assert 'id="figure-03"' in page
+    seeds = cells(tmp_path / "report", "table-20")  # R2L and RoBERTa have one model of a kind each
+    assert {row for row, _ in seeds} == {"BTR"}
+    assert "|seeds:2|" in seeds["BTR", "Toy (F0.5)"]["signature"]
     times = cells(tmp_path / "report", "table-29")
     assert {row for row, _ in times} == {"Base", *models}
     assert all(float(row["value"]) >= 0 for row in times.values())
@@ -296,16 +307,19 @@ def test_models_write_and_score(tmp_path):
     figure = told[told.index("**Figure 3.") : told.index("**Figure 4.")]
     (contrasting,) = re.findall("^- Contrast: .*", figure, re.MULTILINE)
     assert "roberta|model:" in contrasting  # what was asked, not how it scores
+    assert contrasting.endswith("|targets:4`")
+    assert "since their scores are of whole sentences: Both." in figure  # with base, that is
 
 
 def test_the_papers_cells_to_the_digit(data, tmp_path):
+    """The oracle chooses among all five candidates, though two are reranked."""
     folder = data / "conll13"
     plan = {
         "sets": {"CoNLL-13": {"gold": [str(folder / "cleaned.m2")], "reference": [str(folder / "reference.jsonl")]}},
         "validation": "CoNLL-13",
         "candidates": {"T5GEC": {"files": {"CoNLL-13": str(folder / "t5gec-candidates.jsonl")}}},
         "rerankers": {"MBR": {"models": ["mbr"]}},
-        "top": [5],
+        "top": [2],
         "decoding": {"Beam search": {"files": {"CoNLL-13": str(folder / "t5gec-candidates.jsonl")}}},
     }
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
@@ -317,6 +331,41 @@ def test_the_papers_cells_to_the_digit(data, tmp_path):
     beam = cells(tmp_path / "report", "table-02")
     assert f"{float(beam['Beam search', 'Unique (%)']['value']):.2f}" == "98.93"
     assert f"{float(beam['Beam search', 'Oracle (F0.5)']['value']):.2f}" == "55.11"
+
+
+def toy(folder, name, lists):
+    """A study of four sentences with these candidates, two of which are reranked; gives its report's folder."""
+    write_gold(folder / "gold.m2")
+    rows = [{"source": row.source, "candidates": own} for row, own in zip(ROWS, lists)]
+    (folder / "candidates.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plan = {
+        "sets": {name: {"gold": [str(folder / "gold.m2")]}},
+        "validation": name,
+        "candidates": {"Base": {"files": {name: str(folder / "candidates.jsonl")}}},
+        "rerankers": {"MBR": {"models": ["mbr"]}},
+        "top": [2],
+        "folds": 2,
+    }
+    (folder / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
+    btr.study(folder / "study.yaml", folder / "report")
+    return folder / "report"
+
+
+def test_the_oracle_is_over_all_candidates(tmp_path):
+    """The third of the first sentence's is gold; only the first two are reranked."""
+    lists = [("He go home .", "He goes at home .", "He goes home ."), *(row.candidates for row in ROWS[1:])]
+    folder = toy(tmp_path, "Toy", lists)
+    assert float(cells(folder, "table-05")["Oracle (3 candidates)", "Toy F0.5"]["value"]) == 100
+    told = (folder / "report.md").read_text()
+    assert "Rerankers choose among the top 2 candidates; the oracle among all that there are." in told
+    assert "over the top 2 candidates of Base." in told
+
+
+def test_the_cleaned_conll_14_has_tables_of_its_own(tmp_path):
+    told = (toy(tmp_path, "CoNLL-14 (cleaned)", [row.candidates for row in ROWS]) / "report.md").read_text()
+    for number in ("Tables 5 and 8", "Tables 9 and 20"):
+        assert f"**{number}." in told
+    assert "Tables 8 to 10" not in told
 
 
 @pytest.mark.parametrize("path", [EXAMPLE, *sorted((ROOT / "studies").glob("*.yaml"))], ids=str)

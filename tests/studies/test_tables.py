@@ -1,10 +1,12 @@
 import pytest
 
+from btr.studies.decisions import decision_table, told_p
 from btr.studies.levels import level_table, type_table
+from btr.studies.pictures import ranks_figure
 from btr.studies.plan import Plan
 from btr.studies.results import Results
 from btr.studies.sheets import Cell, Gap, Row, Sheet, embolden, to_csv, to_latex, to_markdown
-from btr.studies.tables import decision_table, difference, main_results, seconds, time_table, told_p
+from btr.studies.tables import difference, main_results, seconds, time_table, told_sizes
 
 PLAN = Plan.model_validate(
     {
@@ -36,12 +38,17 @@ def results():
     base = {**scored(30.0), "interval": interval}
     tuned = {**scored(31.0), "interval": interval, "difference": interval, "p": dict.fromkeys(interval, 0.01)}
     case = {"percent": 0.0}
+    moved = {"base": 30.0, "suggested": 31.0, "interval": [-0.5, 2.5], "p_bootstrap": 0.2, "p_t_test": 0.3}
     reranked = {
         "tuned": tuned,
         "plain": {**tuned, **scored(28.0)},
         "setting": {"top": 5, "threshold": 1.0},
         "decisions": {"accept": case, "reject": case, "equal": {"percent": 100.0}},
         "by": by(1),
+        "compared": {
+            "level": {"A": moved, "B": {**moved, "suggested": 29.0}, "all": {**moved, "p_bootstrap": 0.01}},
+            "type": dict.fromkeys(["PUNCT", "DET", "PREP", "A"], moved),
+        },
         "reranker": "btr|model:x",
         "seconds": 12.6,
     }
@@ -57,11 +64,13 @@ def results():
 
 def test_levels_and_operations(results):
     sheet = level_table(results, "Dev")
-    assert sheet.columns == ["Missing", "Replacement", "Unnecessary", "All"]
+    assert sheet.columns == ["Missing", "Replacement", "Unnecessary", "All", "Δ base [95 %]"]
     told = {row.label: [(cell.text, cell.style) for cell in row.cells] for row in sheet.rows}
     assert list(told) == ["Base, A", "Base, B", "Base, all", "BTR, A", "BTR, B", "BTR, all"]
-    assert told["Base, A"] == [("10.00", ""), ("20.00", ""), ("–", ""), ("40.00", "")]
-    assert told["BTR, A"] == [("11.00", "best"), ("20.00", ""), ("–", ""), ("41.00", "best")]
+    assert told["Base, A"] == [("10.00", ""), ("20.00", ""), ("–", ""), ("40.00", ""), ("–", "")]
+    assert told["BTR, A"][:4] == [("11.00", "best"), ("20.00", ""), ("–", ""), ("41.00", "best")]
+    deltas = [told[f"BTR, {level}"][4][0] for level in ("A", "B", "all")]
+    assert deltas == ["+1.00 [−0.50, +2.50]", "−1.00 [−0.50, +2.50]", "+1.00† [−0.50, +2.50]"]
     assert told["Base, B"][3] == ("50.00", "best")
     assert told["BTR, all"][3] == ("31.00", "best")
     assert sheet.rows[3].cells[0].signature.endswith("btr|model:x|top:5|threshold:1")
@@ -72,6 +81,7 @@ def test_the_most_frequent_types(results):
     assert sheet.columns == ["PUNCT", "DET", "PREP", "A", "B"]
     assert [cell.value for cell in sheet.rows[1].cells] == [2, 3, 4, 5, 6]
     assert all(cell.style == "best" for cell in sheet.rows[1].cells)
+    assert [cell.text for cell in sheet.rows[2].cells] == ["+1.00 [−0.50, +2.50]"] * 4 + ["–"]  # B was not compared
     del results.bases["Base", "Dev"]["by"]["type"]
     assert isinstance(type_table(results, "Dev"), Gap)
 
@@ -97,11 +107,41 @@ def test_main_results(results):
 def test_decisions_without_any(results):
     sheet = decision_table(results)
     assert [cell.text for cell in sheet.rows[0].cells] == ["0.00", "0.00", "100.00"]
-    assert [cell.text for cell in sheet.rows[1].cells] == ["–", "–", "–"]
+    assert all([cell.text for cell in row.cells] == ["–", "–", "–"] for row in sheet.rows[1:])
+
+
+def test_decisions_have_intervals(results):
+    moved = results.reranked["BTR", "Base", "Dev"]["compared"]["level"]["all"]
+    results.reranked["BTR", "Base", "Dev"]["decisions"]["accept"] = {"percent": 10.0, **moved}
+    told = {row.label: row.cells[0] for row in decision_table(results).rows}
+    assert [cell.text for cell in told.values()] == [
+        "10.00",
+        "30.00",
+        "31.00†",
+        "+1.00† [−0.50, +2.50]",
+        "0.010",
+        "0.300",
+    ]
+    assert told["Δ base [95 %]"].interval == (-0.5, 2.5)
+
+
+def test_captions_say_how_many_candidates_take_part(results):
+    """Also where it is not the same number for all, and where the oracle has more."""
+    (note,) = [note for note in main_results(results, "Base", "", "").notes if "oracle" in note]
+    assert note == "Rerankers choose among the top 5 candidates; the oracle among all that there are."
+    assert told_sizes({"A": 2, "B": 5, "C": 2}) == "the top 2 candidates (A, C), the top 5 candidates (B)"
+    other = {**results.reranked["BTR", "Base", "Dev"], "ranks": [0.5, 0.3, 0.2]}
+    plan = PLAN.model_copy(update={"rerankers": {"R2L": PLAN.rerankers["BTR"], **PLAN.rerankers}})
+    ranked = {("R2L", "Base", "Dev"): other, ("BTR", "Base", "Dev"): {**other, "ranks": [0.6, 0.4]}}
+    picture = ranks_figure(Results(plan, bases=results.bases, reranked=ranked), "Dev")
+    assert "over the top 2 candidates (BTR), the top 3 candidates (R2L) of Base." in picture.title
+    assert [own.rpartition("|")[2] for own in picture.signatures.values()] == ["top:3", "top:2"]
 
 
 def test_times(results):
-    rows = {row.label: row.cells[0].text for row in time_table(results).rows}
+    sheet = time_table(results)
+    rows = {row.label: row.cells[0].text for row in sheet.rows}
+    assert "score up to 5 a sentence" in sheet.title  # there are no more, though 20 might take part
     assert rows == {"Base": "–", "BTR": "13"}
     assert seconds({"seconds": 3.14}, "").text == "3.1"
 

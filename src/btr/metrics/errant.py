@@ -97,19 +97,24 @@ class Errant(EditMetric):
         return [round_decimals(f, 4), correct, correct - proposed, correct - gold]
 
     def breakdown(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, tuple[int, int, int]]:
-        """Counts by `operation` or `type`, over some of the sentences, with the annotators that the score chose."""
+        """Counts by `operation` or `type`, over some of the sentences; the most frequent in the gold first."""
+        totals = {label: own.sum((0, 1)) for label, own in self.counts_by(hypotheses, rows, by).items()}
+        labels = sorted(totals, key=lambda label: (-totals[label][2], label))
+        return {label: (int(a), int(b), int(c)) for label in labels for a, b, c in [totals[label]]}
+
+    def counts_by(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, Array]:
+        """Each sentence's counts by `operation` or `type`, with the annotators that the score chose."""
         measured = self.measure([(number, hypotheses[number]) for number in rows])
         _, chosen = self.choose(self.table(measured), np.arange(len(rows))[None])
-        totals: Counter[tuple[str, int]] = Counter()
-        for row, annotator in zip(measured, chosen[0]):
+        found: dict[str, Array] = {}
+        for place, (row, annotator) in enumerate(zip(measured, chosen[0])):
             for kind, counts in row[annotator].types.items():
                 if kind == UNKNOWN:
                     label = kind
                 else:
                     label = OPERATIONS[kind[0]] if by == "operation" else kind[2:]
-                totals.update({(label, k): count for k, count in enumerate(counts)})
-        labels = sorted({label for label, _ in totals}, key=lambda label: (-totals[label, 2], label))
-        return {label: (totals[label, 0], totals[label, 1], totals[label, 2]) for label in labels}
+                found.setdefault(label, np.zeros((len(rows), 1, 3), dtype=np.int64))[place, 0] += counts
+        return found
 
     def _index(self, edits: Iterable[Edit]) -> tuple[dict[Key, list[str]], dict[Key, Key]]:
         """Edits by what they are compared by, with their types; and keys of further corrections of the same edit."""

@@ -31,35 +31,42 @@ class LeftToRight(Reranker):
         tokens: list[int] = self.tokenizer(candidate)["input_ids"]
         return tokens
 
-    @torch.inference_mode()
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
-        sources = [read_source(self.tokenizer, row.source) for row in rows]
         scored: list[Scored] = []
+        for row, (lengths, values) in zip(rows, self._values(rows)):
+            means = {text: float(own.mean()) for text, own in values.items()}
+            texts = row.candidates
+            scored.append(Scored(row.source, texts, tuple(map(means.get, texts)), tuple(lengths[t] for t in texts)))
+        return scored
+
+    def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:
+        """The log-probability of each token of each candidate, in their order; none of one that is too long."""
+        return [
+            [self.in_order(values[text].tolist()) if text in values else [] for text in row.candidates]
+            for row, (_, values) in zip(rows, self._values(rows))
+        ]
+
+    def in_order(self, values: list[float]) -> list[float]:
+        """What was found for a target's tokens, as they stand in the text."""
+        return values
+
+    @torch.inference_mode()
+    def _values(self, rows: Sequence[Candidates]) -> list[tuple[dict[str, int], dict[str, Tensor]]]:
+        """For each source: its candidates' lengths, and the log-probabilities of their tokens unless it is too long."""
+        sources = [read_source(self.tokenizer, row.source) for row in rows]
+        found: list[tuple[dict[str, int], dict[str, Tensor]]] = []
         read = [tokens or [0] for tokens in sources]
         for group, memories in encode_groups(self.model, read, self.budget, by_length=self.by_length):
             targets = {(k, text): self.target(text) for k in group for text in dict.fromkeys(rows[k].candidates)}
             keys = [key for key, tokens in targets.items() if sources[key[0]] and len(tokens) <= MAX_TOKENS]
-            means: dict[tuple[int, str], float] = {}
+            found += [({text: len(targets[k, text]) for text in rows[k].candidates}, {}) for k in group]
             for batch in pack([len(targets[key]) for key in keys], self.budget, by_length=self.by_length):
                 chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
                 own = [memories[k - group.start] for k, _ in chosen]
                 log_probs = self._log_probs([targets[key] for key in chosen], own)
-                means.update((key, float(values.mean())) for key, values in zip(chosen, log_probs))
-            for k in group:
-                texts = rows[k].candidates
-                lengths = tuple(len(targets[k, text]) for text in texts)
-                scored.append(Scored(rows[k].source, texts, tuple(means.get((k, text)) for text in texts), lengths))
-        return scored
-
-    @torch.inference_mode()
-    def token_log_probs(self, source: str, candidate: str) -> list[float]:
-        """The log-probability of each of a candidate's tokens, in their order; none if it is too long."""
-        tokens, target = read_source(self.tokenizer, source), self.target(candidate)
-        if not tokens or len(target) > MAX_TOKENS:
-            return []
-        (_, memories), *_ = encode_groups(self.model, [tokens], self.budget)
-        values: list[float] = self._log_probs([target], memories)[0].tolist()
-        return values
+                for (k, text), values in zip(chosen, log_probs):
+                    found[k][1][text] = values
+        return found
 
     def _log_probs(self, targets: Sequence[Sequence[int]], memories: Sequence[Memory]) -> Sequence[Tensor]:
         start = start_token(self.model.config)
@@ -85,6 +92,5 @@ class RightToLeft(LeftToRight):
         *tokens, end = super().target(candidate)
         return [*reversed(tokens), end]
 
-    def token_log_probs(self, source: str, candidate: str) -> list[float]:
-        values = super().token_log_probs(source, candidate)
+    def in_order(self, values: list[float]) -> list[float]:
         return [*reversed(values[:-1]), *values[-1:]]

@@ -106,15 +106,17 @@ class MaskedReranker(Reranker):
         values = self.run(plan, range(len(plan.rows)))
         return [gather(row, slots, values, mean) for row, slots in zip(rows, planned)]
 
-    def token_log_probs(self, source: str, candidate: str) -> list[float]:
-        """The log-probability of each of a candidate's tokens, in their order; none if it is too long."""
-        (_, plan), *_ = self.plans([source])
-        (encoded,) = self.encode(plan, 0, Candidates(source, (candidate,))).values()
-        if encoded is None:
-            return []
-        slots = plan.add(0, encoded)
-        values = self.run(plan, range(len(plan.rows)))
-        return [values[number][k] for number, k in slots]
+    def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:
+        """The log-probability of each token of each candidate, in their order; none of one that is too long."""
+        found = []
+        for group, plan in self.plans([row.source for row in rows]):
+            planned = [self.plan(plan, number, rows[k]) for number, k in enumerate(group)]
+            values = self.run(plan, range(len(plan.rows)))
+            found += [
+                [[values[number][place] for number, place in slots[text] or ()] for text in rows[k].candidates]
+                for k, slots in zip(group, planned)
+            ]
+        return found
 
     def encode(self, plan: Plan, number: int, row: Candidates) -> dict[str, Encoded | None]:
         """A source's unique candidates as the model reads them; None for what is too long, or belongs to what is."""

@@ -118,13 +118,15 @@ def evaluate_decisions(
 
 
 def compare_rows(metric: Metric, base: Array, suggested: Array) -> dict[str, Any]:
-    """Two scores over the same sentences, with the p-values of their difference."""
+    """Two scores over the same sentences, with the 95 % interval and the p-values of their difference."""
     first, second = metric.score_counts(base), metric.score_counts(suggested)
     name = list(first.scores)[-1]
+    test = significance.bootstrap(metric, base, suggested)[name]
     return {
         "sentences": len(base),
         "base": first.scores[name],
         "suggested": second.scores[name],
+        "interval": [100 * value for value in test.interval or ()],
         "p_t_test": significance.t_test(metric, base, suggested).p,
-        "p_bootstrap": significance.bootstrap(metric, base, suggested)[name].p,
+        "p_bootstrap": test.p,
     }

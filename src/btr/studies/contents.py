@@ -1,6 +1,6 @@
 """What a report holds, section by section."""
 
-from btr.studies import grids, levels, pictures, tables
+from btr.studies import decisions, grids, levels, pictures, tables
 from btr.studies.report import Item, Section
 from btr.studies.results import Results
 from btr.studies.sheets import Gap
@@ -18,7 +18,7 @@ def contents(results: Results) -> list[Section]:
     sets = [own for own in results.sets_of(base) if (chief, base, own) in results.reranked]
     others = [name for name in plan.candidates if name != base]
     typed = [own for own in sets if results.bases[base, own]["by"]]
-    # With the cleaned CoNLL-14, Tables 8 and 10 are columns of others.
+    # With the cleaned CoNLL-14, Tables 8 to 10 are columns of others.
     cleaned = any("14" in name and "clean" in name.lower() for name in results.sets_of(base))
     larger: list[Item] = [
         tables.main_results(
@@ -41,10 +41,10 @@ def contents(results: Results) -> list[Section]:
             "Main results",
             [
                 tables.main_results(results, base, "Tables 5 and 8" if cleaned else "Table 5", "table-05"),
-                tables.decision_table(results),
+                decisions.decision_table(results),
                 *(larger or [Gap("Tables 7 and 27", "Candidates of a larger model", alone)]),
-                *([] if cleaned else [Gap("Tables 8 and 10", "Cleaned CoNLL-14", why)]),
-                tables.seed_table(results),
+                *([] if cleaned else [Gap("Tables 8 to 10", "Cleaned CoNLL-14", why)]),
+                tables.seed_table(results, "Tables 9 and 20" if cleaned else "Table 20"),
             ],
         ),
         ("Candidates", [tables.decoding_table(results)]),

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from btr.studies.results import Results, figure, known_by
-from btr.studies.sheets import EMPTY, Gap, Row, Sheet, embolden
-from btr.studies.tables import slug
+from btr.studies.measures import frequent_types
+from btr.studies.results import Found, Results, figure, known_by
+from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, embolden
+from btr.studies.tables import DELTA, difference, slug
 
-TYPES = 5  # the most frequent types of errors, as in Table 23
+GAIN = f"{DELTA}: by a paired bootstrap over sentences; † where the difference is significant (p < 0.05)."
 
 
 def level_table(results: Results, own: str) -> Sheet:
@@ -15,6 +16,7 @@ def level_table(results: Results, own: str) -> Sheet:
     operations = "Missing", "Replacement", "Unnecessary"
     rows: list[Row] = []
     sides = {writer: results.bases[writer, own]["by"], chief: results.reranked[chief, writer, own]["by"]}
+    compared = results.reranked[chief, writer, own]["compared"]
     for name, by in sides.items():
         signature = side_signature(results, name, own)
         levels = [
@@ -24,21 +26,16 @@ def level_table(results: Results, own: str) -> Sheet:
         for k, (level, told) in enumerate(levels):
             found = [told["operation"].get(operation) for operation in operations]
             values = [figure(known_by(cell["scores"]), signature) if cell else EMPTY for cell in found]
-            rows.append(
-                Row(
-                    f"{name}, {level}",
-                    [*values, figure(known_by(told["scores"]), signature)],
-                    rule=k == 0 and bool(rows),
-                )
-            )
+            delta = EMPTY if name == writer else gain(compared["level"][level], signature)
+            cells = [*values, figure(known_by(told["scores"]), signature), delta]
+            rows.append(Row(f"{name}, {level}", cells, rule=k == 0 and bool(rows)))
     half = len(rows) // 2
     for k in range(half):
         rows[k], rows[half + k] = better(rows[k], rows[half + k])
     title = f"F0.5 on {own} by level and operation, with candidates from {writer}. Bold: the higher of the two."
     signatures = {name: side_signature(results, name, own) for name in sides}
-    return Sheet(
-        f"table-22-{slug(own)}", "Table 22", title, "Model, level", [("", [*operations, "All"])], rows, (), signatures
-    )
+    groups = [("", [*operations, "All", DELTA])]
+    return Sheet(f"table-22-{slug(own)}", "Table 22", title, "Model, level", groups, rows, [GAIN], signatures)
 
 
 def type_table(results: Results, own: str) -> Sheet | Gap:
@@ -48,25 +45,24 @@ def type_table(results: Results, own: str) -> Sheet | Gap:
     sides = {writer: results.bases[writer, own]["by"], chief: results.reranked[chief, writer, own]["by"]}
     if "type" not in sides[writer]:
         return Gap("Table 23", title, "the gold's edits have no types of ERRANT.")
-    types = [kind for kind in sides[writer]["type"] if kind not in ("OTHER", "UNK")][:TYPES]
+    types = frequent_types(sides[writer]["type"])
     rows = []
     for name, by in sides.items():
         signature = side_signature(results, name, own)
         found = [by["type"].get(kind) for kind in types]
         rows.append(Row(name, [figure(known_by(cell["scores"]), signature) if cell else EMPTY for cell in found]))
+    compared = results.reranked[chief, writer, own]["compared"]["type"]
+    delta = Row(DELTA, [gain(compared[kind], signature) if kind in compared else EMPTY for kind in types], rule=True)
     signatures = {name: side_signature(results, name, own) for name in sides}
-    notes = [f"The {len(types)} most frequent types but OTHER."]
+    notes = [f"The {len(types)} most frequent types but OTHER.", GAIN]
+    listed = [*embolden(rows, range(len(types))), delta]
     head = f"{title}. Bold: the higher."
-    return Sheet(
-        f"table-23-{slug(own)}",
-        "Table 23",
-        head,
-        "Model",
-        [("", types)],
-        embolden(rows, range(len(types))),
-        notes,
-        signatures,
-    )
+    return Sheet(f"table-23-{slug(own)}", "Table 23", head, "Model", [("", types)], listed, notes, signatures)
+
+
+def gain(case: Found, signature: str) -> Cell:
+    """How far the chief reranker is from the base model in one case."""
+    return difference(case["suggested"] - case["base"], case["interval"], case["p_bootstrap"], signature)
 
 
 def better(first: Row, second: Row) -> tuple[Row, Row]:

@@ -1,10 +1,13 @@
 """What a study measures of a base model and a reranker on one set: everything that its tables and figures tell."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
+from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
 from btr.metrics import significance
 from btr.metrics.base import Array, Metric
@@ -18,6 +21,8 @@ from btr.rerankers.score import load_reranker
 from btr.rerankers.table import THRESHOLDS, Setting, Table
 
 LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
+TOLD = 2  # counts up when more is told of a reranker or its losses, so that a study's stages are made again
+TYPES = 5  # of errors, the most frequent ones (Table 23)
 WORDS = 30  # of an example, at most
 SHOWN = 3  # candidates of an example
 
@@ -67,6 +72,30 @@ def broken_down(gold: Gold, counts: Array, texts: Sequence[str]) -> dict[str, An
     return break_down(gold, counts, texts, kinds)
 
 
+def compared_by(gold: Gold, table: Table, choices: Array) -> dict[str, Any]:
+    """A reranker beside the base model: at each level and at all, and for each of the most frequent types of errors."""
+    metric, kept = gold.metric, np.zeros_like(choices)
+    if not isinstance(metric, Errant):
+        return {}
+    base, counts = table.counts_of(kept), table.counts_of(choices)
+    labels = np.array(gold.groups or [])
+    members = {label: labels == label for label in sorted(set(gold.groups or []))}
+    members["all"] = np.ones(metric.size, dtype=bool)
+    found: dict[str, Any] = {
+        "level": {label: compare_rows(metric, base[own], counts[own]) for label, own in members.items()}
+    }
+    if metric.has_types():
+        before, after = (metric.counts_by(table.texts(own), range(metric.size), "type") for own in (kept, choices))
+        types = frequent_types(metric.breakdown(table.texts(kept), range(metric.size), "type"))
+        found["type"] = {kind: compare_rows(metric, before[kind], after[kind]) for kind in types if kind in after}
+    return found
+
+
+def frequent_types(types: Iterable[str]) -> list[str]:
+    """The most frequent types of errors, as the paper's Table 23 has them, of those in the order of frequency."""
+    return [kind for kind in types if kind not in ("OTHER", "UNK")][:TYPES]
+
+
 def measure_rows(
     gold: Gold, rows: Sequence[Scored], setting: Setting, seeds: Sequence[Sequence[Scored]] = ()
 ) -> dict[str, Any]:
@@ -84,6 +113,7 @@ def measure_rows(
         "curve": [at_threshold(table, base, suggestion, suggested, plain, own) for own in THRESHOLDS],
         "ranks": [float(value) for value in np.sort(shares, 1)[:, ::-1].mean(0)],
         "by": broken_down(gold, counts, table.texts(tuned)),
+        "compared": compared_by(gold, table, tuned),
         "seeds": [seed_scores(metric, own, setting) for own in seeds],
         "signature": metric.signature(),
     }
@@ -180,18 +210,19 @@ def sources(gold: Gold) -> list[str]:
 
 
 def measure_losses(kind: str, model: str, gold: Gold) -> dict[str, Any]:
-    """The mean loss at each position, over targets of 18 to 20 tokens; the references are the targets."""
+    """The mean loss at each position, over targets of 18 to 20 tokens, and their number; references are the targets."""
     if kind == "contrast":  # its model, asked about every token
         from btr.models.load import is_t5
 
         kind = "btr" if is_t5(model) else "roberta"
     reranker: Any = load_reranker(f"{kind}:{model}")
-    sums, counts = [0.0] * LENGTHS.stop, [0] * LENGTHS.stop
-    for source, references in zip(sources(gold), gold.references):
-        target = references[0]
-        if len(reranker.tokenizer(target, add_special_tokens=False)["input_ids"]) + 1 in LENGTHS:
-            for position, value in enumerate(reranker.token_log_probs(source, target)):
-                sums[position] -= value
-                counts[position] += 1
-    curve = [total / count for total, count in zip(sums, counts) if count]
-    return {"curve": curve, "signature": reranker.signature}
+    pairs = [(source, references[0]) for source, references in zip(sources(gold), gold.references)]
+    ids = reranker.tokenizer([target for _, target in pairs], add_special_tokens=False)["input_ids"]
+    rows = [Candidates(source, (target,)) for (source, target), own in zip(pairs, ids) if len(own) + 1 in LENGTHS]
+    found = [values for (values,) in reranker.token_log_probs(rows) if values]
+    by_place = [[-value for value in place if value is not None] for place in zip_longest(*found)]
+    return {
+        "curve": [math.fsum(place) / len(place) for place in by_place],
+        "targets": len(found),
+        "signature": reranker.signature,
+    }

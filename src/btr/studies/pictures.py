@@ -11,7 +11,7 @@ from btr.studies import figures
 from btr.studies.measures import LENGTHS
 from btr.studies.results import Results
 from btr.studies.sheets import Gap
-from btr.studies.tables import slug
+from btr.studies.tables import slug, told_sizes
 from btr.training.history import LOG, History
 from btr.training.recipe import expand
 
@@ -45,7 +45,7 @@ def losses_figure(results: Results) -> Picture | Gap:
         f"Cross-entropy of the token y_j by its place j, mean over the gold targets of {plan.validation} with {between}"
     )
     if not results.losses:
-        return Gap("Figure 3", title, "no model of this study has losses by token: scores files have means only.")
+        return Gap("Figure 3", title, "no reranker of this study says what each token is worth, or no target fits.")
     values = {name: found["curve"] for name, found in results.losses.items()}
     curves = {name: (range(1, len(curve) + 1), curve) for name, curve in values.items()}
     told = "; ".join(
@@ -54,7 +54,10 @@ def losses_figure(results: Results) -> Picture | Gap:
     gold = results.bases[plan.base, plan.validation]["signature"]
     signatures = {name: f"{gold} · {found['signature']}" for name, found in results.losses.items()}
     drawn = figures.draw_lines(curves, "place j", "cross-entropy", markers=False)
-    return Picture("figure-03", "Figure 3", f"{title}.", drawn, told, signatures)
+    title += ". Masked models are asked about every token, also where they score by contrast."
+    if absent := [name for name in plan.rerankers if name not in results.losses]:
+        title += f" Without a curve, since their scores are of whole sentences: {', '.join(absent)}."
+    return Picture("figure-03", "Figure 3", title, drawn, told, signatures)
 
 
 def ranks_figure(results: Results, own: str) -> Picture:
@@ -65,10 +68,10 @@ def ranks_figure(results: Results, own: str) -> Picture:
     }
     curves = {name: (range(1, len(told["ranks"]) + 1), told["ranks"]) for name, told in found.items()}
     number = f"Figure {BY_RANK[plan.sets[own].metric]}"
-    size = max(len(told["ranks"]) for told in found.values())
-    title = f"Mean probability f(y|x) of each rank on {own}, over the top {size} candidates of {writer}."
+    sizes = {name: len(told["ranks"]) for name, told in found.items()}
+    title = f"Mean probability f(y|x) of each rank on {own}, over {told_sizes(sizes)} of {writer}."
     told = "; ".join(f"{name}: " + ", ".join(f"{value:.2f}" for value in one["ranks"]) for name, one in found.items())
-    signatures = {name: results.signature(writer, own, name, top=size) for name in found}
+    signatures = {name: results.signature(writer, own, name, top=size) for name, size in sizes.items()}
     drawn = figures.draw_lines(curves, "rank", "mean probability")
     return Picture(
         f"figure-{BY_RANK[plan.sets[own].metric].zfill(2)}-{slug(own)}", number, title, drawn, told, signatures

@@ -97,7 +97,7 @@ def losses(work: Work) -> dict[str, Found]:
         for spec, own in zip(specs, measured):
             by_kind.setdefault(spec.partition(":")[0], []).append(own["curve"])
         means = [[sum(values) / len(values) for values in zip(*curves)] for curves in by_kind.values()]
-        signature = " + ".join(own["signature"] for own in measured)
+        signature = " + ".join(f"{own['signature']}|targets:{own['targets']}" for own in measured)
         found[name] = {"curve": [sum(values) for values in zip(*means)], "signature": signature}
     return found
 

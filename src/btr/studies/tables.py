@@ -1,7 +1,7 @@
-"""The paper's tables of results: main results, decisions, decoding, seeds, time and examples."""
+"""The paper's tables of results: main results, decoding, seeds, time and examples."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from btr.rerankers.free import Base
@@ -10,7 +10,8 @@ from btr.studies.results import COLUMNS, Results, figure, known_by
 from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, embolden
 
 SIGNIFICANT = 0.05
-CROSSED = ["cross-validated", "its Δ base [95 %]"]  # columns of the validation set
+DELTA = "Δ base [95 %]"
+CROSSED = ["cross-validated", f"its {DELTA}"]  # columns of the validation set
 MINUS = str.maketrans("-", "−")
 
 
@@ -21,7 +22,7 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
     groups, signatures = [], {}
     for own in sets:
         base = results.bases[writer, own]
-        heads = [COLUMNS[score] for score in base["base"]["scores"]] + ["Δ base [95 %]"]
+        heads = [COLUMNS[score] for score in base["base"]["scores"]] + [DELTA]
         groups.append((own, heads + (CROSSED if own == validation else [])))
         signatures[own] = results.signature(writer, own)
     most = max(results.bases[writer, own]["candidates"] for own in sets)
@@ -48,6 +49,9 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
         "Δ base: the difference to the base model, with its 95 % interval by a paired bootstrap over sentences; "
         "† where the difference is significant (p < 0.05).",
     ]
+    tops = {name: results.reranked[name, writer, validation]["setting"]["top"] for name in results.rerankers_of(writer)}
+    if tops:
+        notes.append(f"Rerankers choose among {told_sizes(tops)}; the oracle among all that there are.")
     careful = [name for name in results.rerankers_of(writer) if accepts_nothing(results, name, writer)]
     if careful:
         notes.append(
@@ -59,6 +63,14 @@ def main_results(results: Results, writer: str, number: str, name: str) -> Sheet
         notes.append(f"{absent} has no part in these candidates: {why}.")
     title = f"Results on each set with candidates from {writer}. Bold: the highest but for the oracle."
     return Sheet(name, number, title, "Model", groups, embolden(rows, [*scores, *crossed], 1), notes, signatures)
+
+
+def told_sizes(sizes: Mapping[str, int]) -> str:
+    """How many candidates take part for each reranker, in words."""
+    by_size = {size: [name for name, own in sizes.items() if own == size] for size in sorted(set(sizes.values()))}
+    if len(by_size) == 1:
+        return f"the top {next(iter(by_size))} candidates"
+    return ", ".join(f"the top {size} candidates ({', '.join(names)})" for size, names in by_size.items())
 
 
 def accepts_nothing(results: Results, reranker: str, writer: str) -> bool:
@@ -122,52 +134,6 @@ def difference(value: float, interval: Sequence[float], p: float, signature: str
     return Cell(text, value, (low, high), f"{signature}|p:{p:.4f}")
 
 
-def decision_table(results: Results) -> Sheet | Gap:
-    """Table 6: what became of the suggestions, and how good they are where they were accepted, rejected and equal."""
-    plan, chief, writer = results.plan, results.plan.chief, results.plan.base
-    sets = [own for own in results.sets_of(writer) if (chief, writer, own) in results.reranked]
-    title = f"Suggestions of {chief} that were accepted, rejected and equal, and the score within each"
-    if not plan.rerankers[chief].threshold:
-        return Gap("Table 6", title, f"{chief} has no threshold, so that it rejects nothing.")
-    rows: dict[str, list[Cell]] = {
-        label: [] for label in ("Proportion (%)", "base", chief, "p, bootstrap", "p, t-test")
-    }
-    groups = []
-    for own in sets:
-        found = results.reranked[chief, writer, own]
-        signature = results.signature(writer, own, chief, **found["setting"])
-        groups.append((own, [case.capitalize() for case in found["decisions"]]))
-        for case in found["decisions"].values():
-            rows["Proportion (%)"].append(figure(case["percent"], signature))
-            if "base" not in case:
-                for label in list(rows)[1:]:
-                    rows[label].append(EMPTY)
-                continue
-            sure = "†" if case["p_bootstrap"] < SIGNIFICANT else ""
-            before, after = case["base"], case["suggested"]
-            rows["base"].append(versus(before, after, sure, signature))
-            rows[chief].append(versus(after, before, sure, signature))
-            for label, key in (("p, bootstrap", "p_bootstrap"), ("p, t-test", "p_t_test")):
-                rows[label].append(Cell(told_p(case[key]), case[key], None, signature))
-    notes = ["† the difference is significant (p < 0.05) by the paired bootstrap; the paper's test is the t-test."]
-    signatures = {
-        own: results.signature(writer, own, chief, **results.reranked[chief, writer, own]["setting"]) for own in sets
-    }
-    listed = [Row(label, own, rule=label in ("base", "p, bootstrap")) for label, own in rows.items()]
-    return Sheet("table-06", "Table 6", f"{title}.", "Candidate", groups, listed, notes, signatures)
-
-
-def told_p(p: float) -> str:
-    """A p-value with three digits."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def versus(value: float, other: float, sure: str, signature: str) -> Cell:
-    """One of two scores: bold if it is the higher, with a dagger if that is significant."""
-    higher = round(value, 2) > round(other, 2)
-    return Cell(f"{value:.2f}{sure if higher else ''}", value, None, signature, "best" if higher else "")
-
-
 def decoding_table(results: Results) -> Sheet | Gap:
     """Table 2: how often candidates of each decoding method hold the gold, and how good they could be."""
     title = f"Decoding methods on {results.plan.validation}"
@@ -185,8 +151,8 @@ def decoding_table(results: Results) -> Sheet | Gap:
     return Sheet("table-02", "Table 2", f"{title}.", "Method", groups, embolden(rows, range(3)), (), signatures)
 
 
-def seed_table(results: Results) -> Sheet | Gap:
-    """Table 20: mean and standard deviation over seeds."""
+def seed_table(results: Results, number: str) -> Sheet | Gap:
+    """Table 20, and Table 9 for the cleaned CoNLL-14: mean and standard deviation over seeds."""
     writer, title = results.plan.base, "Mean ± standard deviation over seeds"
     sets = results.sets_of(writer)
     rows, signatures = [], {}
@@ -201,17 +167,20 @@ def seed_table(results: Results) -> Sheet | Gap:
                 continue
             values = [known_by(scores) for scores in found["seeds"]]
             mean, deviation = statistics.mean(values), statistics.stdev(values)
-            signature = results.signature(writer, own, name, **found["setting"]) + f"|seeds:{len(values)}"
+            signature = (
+                results.signature(writer, own, name, **found["setting"])
+                + f"|seeds:{len(values)}|deviation:{deviation:.4f}"
+            )
             row.append(Cell(f"{mean:.2f} ± {deviation:.2f}", mean, None, signature))
         rows.append(Row(name, row))
         signatures[name] = results.reranked[name, writer, results.plan.validation]["reranker"]
     if not rows:
         why = "no reranker of this study has several models of one kind (seeds)."
-        return Gap("Tables 9 and 20", title, why)
+        return Gap(number, title, why)
     notes = ["Sample standard deviation. Every seed is reranked with the setting of all seeds together."]
     groups = [("", [f"{own} ({score_name(results, writer, own)})" for own in sets])]
     marked_rows = embolden(rows, range(len(sets)))
-    return Sheet("table-20", "Tables 9 and 20", f"{title}.", "Model", groups, marked_rows, notes, signatures)
+    return Sheet("table-20", number, f"{title}.", "Model", groups, marked_rows, notes, signatures)
 
 
 def score_name(results: Results, writer: str, own: str) -> str:
@@ -243,7 +212,8 @@ def time_table(results: Results) -> Sheet:
         "Seconds by the clock, loading the model included, when the stage was run; other work on the machine counts.",
         "–: files that were there already, or a stage that was interrupted and went on.",
     ]
-    title = f"Time (seconds) to write candidates, and to score those of {writer}."
+    most = min(max(plan.top), max(results.bases[writer, own]["candidates"] for own in sets))
+    title = f"Time (seconds) to write candidates, and to score up to {most} a sentence of {writer}."
     return Sheet("table-29", "Table 29", title, "Model", [("", sets)], rows, notes)
 
 

@@ -225,6 +225,7 @@ class Work:
             "setting": setting[:2],
             "weights": weights,
             "resamples": RESAMPLES,
+            "told": measures.TOLD,
         }
 
         def measure() -> dict[str, Any]:
@@ -267,7 +268,7 @@ class Work:
             return None
         model = expand(model)
         identity, lengths = self.stages.model_hash(model), list(measures.LENGTHS)
-        key = {"set": self.validation.key, "kind": kind, "model": identity, "lengths": lengths}
+        key = {"set": self.validation.key, "kind": kind, "model": identity, "lengths": lengths, "told": measures.TOLD}
         told: dict[str, Any] = self.stages.value(
             "losses", key, lambda: measures.measure_losses(kind, model, self.validation.gold), spec
         )
