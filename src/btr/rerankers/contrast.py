@@ -54,7 +54,8 @@ class Contrasting(MaskedReranker):
         """What is compared after the first look: the scores, or their sums with the base model's."""
         if not self.with_base or row.log_probs is None:
             return [*scored.means]
-        return [None if score is None else score + own for score, own in zip(scored.means, row.log_probs)]
+        both = zip(scored.means, row.log_probs)
+        return [None if score is None or own is None else score + own for score, own in both]
 
     def ask(self, plan: Plan, number: int, encoded: dict[str, Encoded | None], near: int) -> Slots:
         """Plan the rows of a source's candidates: of tokens in which they differ, and so many on each side."""

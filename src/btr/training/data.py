@@ -103,8 +103,9 @@ def read_groups(data: Data, objective: Objective) -> Iterator[Group]:
             if row is None or row.source.split() != source.split():
                 raise InputError(f"{name}, line {line}: is not of the same source as {path}; are both in order?")
             unique = [text for text in dict.fromkeys(row.candidates) if text.strip()]
-            known = [row.log_probs[row.candidates.index(text)] for text in unique] if row.log_probs else ()
-            if objective.gap is not None and not known:
+            log_probs = dict(zip(reversed(row.candidates), reversed(row.log_probs or ())))
+            known = tuple(own for own in map(log_probs.get, unique) if own is not None)
+            if objective.gap is not None and len(known) < len(unique):
                 raise InputError(f"{name}, line {line}: has no log_probs, which objective.gap compares.")
             yield Group(source, [gold, *(text for text in unique if text != gold)], unique, known)
     if data.synthetic is not None:

@@ -117,11 +117,11 @@ class Validator:
 
 def close(row: Candidates, gap: float | None) -> Candidates:
     """The candidates that are not too far below the first by the base model's log-probabilities."""
-    known = row.log_probs or ()
-    if gap is None or not known:
+    if gap is None or row.log_probs is None or row.log_probs[0] is None:
         return row
-    kept = [k for k, own in enumerate(known) if own >= known[0] - gap]
-    return Candidates(row.source, tuple(row.candidates[k] for k in kept), tuple(known[k] for k in kept))
+    least = row.log_probs[0] - gap
+    kept = [(text, own) for text, own in zip(row.candidates, row.log_probs) if own is not None and own >= least]
+    return Candidates(row.source, tuple(text for text, _ in kept), tuple(own for _, own in kept))
 
 
 def read_gold(settings: Validation) -> tuple[Metric, list[str], list[str]]:
