@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, BartConfig, BartForConditionalGeneration
 
 from btr.candidates.base import Search
-from btr.candidates.fast import Fast
+from btr.candidates.fast import BATCH, STEP, Fast
 from btr.candidates.generate import check_engine, generate_many
 from btr.candidates.library import Library
 from btr.errors import InputError
@@ -185,6 +185,24 @@ def test_int8_is_close(folders):
     a, b = (engine.log_probs(sources, sources) for engine in (fast, rough))
     assert b == pytest.approx(a, rel=0.1)
     assert a != b
+
+
+def test_by_length_a_source_has_the_same_candidates_in_any_company(folders):
+    """Of all widths, more than a batch of one of them, and with what makes up the width."""
+    engine = Fast(folders["v1.1"], "int8", by_length=True)
+    assert engine.filler == "<extra_id_0>"
+    words = [3, 4, 5, 6, 7]
+    sources = [[words[(k * n) % 5] for n in range(length)] + [1] for length in range(1, 20) for k in range(1, 6)]
+    groups = list(engine._groups(list(map(len, sources))))
+    assert sorted(k for group, _ in groups for k in group) == list(range(len(sources)))
+    assert max(len(group) + len(filling) for group, filling in groups) <= BATCH
+    for group, filling in groups:
+        widest = max(map(len, [*filling, *(sources[k] for k in group)]))
+        assert {-(-len(sources[k]) // STEP) * STEP for k in group} == {widest}
+    search = Search(size=3, max_length=9)
+    together = engine.search(sources, search)
+    assert [engine.search([source], search)[0] for source in sources[::7]] == together[::7]
+    assert engine.search(sources[::-3], search) == together[::-3]
 
 
 def test_torch_keeps_its_threads(folders):

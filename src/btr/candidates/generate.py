@@ -98,7 +98,7 @@ def load_engine(
 ) -> Engine:
     """A model under an engine; what it computes in is float32, or bfloat16 (transformers) or int8 (ctranslate2).
 
-    With `by_length`, ctranslate2 batches only sources of one length: in int8, none depends on the others.
+    With `by_length`, ctranslate2 batches sources of like lengths, always as wide: in int8, none depends on the others.
     """
     try:
         if engine == "ctranslate2":
