@@ -38,7 +38,7 @@ class Report:
     def ratio(self, name: str, value: float) -> None:
         """A result."""
         self.ratios[name] = value
-        self.say(f"{name}: {value:.1f}×")
+        self.say(f"{name}: {value:.{1 if value >= 1 else 2}f}×")
 
     def end(self) -> None:
         """Print what programs read."""

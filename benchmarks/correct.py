@@ -3,19 +3,23 @@
 Against the plain way: `transformers.generate` for a sentence at a time, then each token of as many candidates masked in
 a row of its own, in float32, as the paper's formula reads. (`btr correct` scores two candidates only where the base
 model finds them almost equal, and masks only the tokens in which they differ, and some beside them.) Both get the same
-sentences, written for this purpose, and the plain way fewer of them.
+sentences, and the plain way fewer of them: learners' own, from all over CoNLL-13, where BTR_DATA says where that is; else
+some written for this purpose, which have more errors, so that there is more to rerank.
 
-    python benchmarks/correct.py [--json] [--sentences 256] [--plain 4]
+    BTR_DATA=../shared/data python benchmarks/correct.py [--json] [--sentences 256] [--plain 4]
 """
 
+import os
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from common import Report
 
 from btr.candidates.generate import generate_many
+from btr.corpus.m2 import read_m2
 from btr.correction import MODEL, RERANKER
 from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import Corrector
@@ -34,6 +38,12 @@ def make_text(count: int) -> str:
         (PEOPLE[k % 8], DEEDS[k % 7], THINGS[k % 5], ENDS[(k // 5) % 5], ENDS[(k // 7 + 2) % 5]) for k in range(count)
     ]
     return "\n".join(f"{who} {did} {what} {end}, and {more}." for who, did, what, end, more in parts) + "\n"
+
+
+def real_text(folder: Path, count: int) -> str:
+    """So many of CoNLL-13's sentences, evenly spread."""
+    sources = [sentence.source for sentence in read_m2(folder / "conll13" / "cleaned.m2")]
+    return "".join(sources[k * len(sources) // count] + "\n" for k in range(count))
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -59,7 +69,9 @@ def plainly(base: Any, reranker: Any, sources: Sequence[str], beams: int, top: i
 def main() -> None:
     report = Report(__doc__ or "", sentences=256, plain=4)
     corrector = Corrector.load()
-    blocks: list[Block] = list(cut_blocks(make_text(report.options["sentences"]).splitlines(keepends=True)))
+    count, data = report.options["sentences"], os.environ.get("BTR_DATA")
+    text = real_text(Path(data), count) if data else make_text(count)
+    blocks: list[Block] = list(cut_blocks(text.splitlines(keepends=True)))
     list(corrector.correct_blocks(blocks[:1]))  # warm up
     whole, records = timed(lambda: list(corrector.correct_blocks(blocks)))
     sources = [sentence["source"] for record in records for sentence in record["sentences"]]
@@ -69,7 +81,7 @@ def main() -> None:
     base, other = load("seq2seq", MODEL), load("btr", RERANKER[0].partition(":")[2])
     plain, _ = timed(lambda: plainly(base, other, few, corrector.search.size, corrector.rule.top))
     speed, naive = len(sources) / whole, len(few) / plain
-    report.say(f"{len(sources)} sentences of {sum(len(s.split()) for s in sources) / len(sources):.1f} tokens")
+    report.say(f"{len(sources)} {'of CoNLL-13' if data else 'made-up'} sentences of {sum(len(s.split()) for s in sources) / len(sources):.1f} tokens")
     report.say(f"btr correct: {speed:.1f} sentences/s; plainly: {naive:.2f}")
     report.say(f"candidates {writing:.1f} s, reranking {ranking:.1f} s, the rest {whole - writing - ranking:.1f} s")
     report.ratio("correct", speed / naive)
