@@ -3,8 +3,9 @@
 Against the plain way: `transformers.generate` for a sentence at a time, then each token of as many candidates masked in
 a row of its own, in float32, as the paper's formula reads. (`btr correct` scores two candidates only where the base
 model finds them almost equal, and masks only the tokens in which they differ, and some beside them.) Both get the same
-sentences, and the plain way fewer of them: learners' own, from all over CoNLL-13, where BTR_DATA says where that is; else
-some written for this purpose, which have more errors, so that there is more to rerank.
+sentences, the plain way fewer of them, and are compared by tokens a second. The sentences are learners' own, from all
+over CoNLL-13, if BTR_DATA says where that is; else some written for this purpose, which have more errors, so that there
+is more to rerank.
 
     BTR_DATA=../shared/data python benchmarks/correct.py [--json] [--sentences 256] [--plain 4]
 """
@@ -43,7 +44,7 @@ def make_text(count: int) -> str:
 def real_text(folder: Path, count: int) -> str:
     """So many of CoNLL-13's sentences, evenly spread."""
     sources = [sentence.source for sentence in read_m2(folder / "conll13" / "cleaned.m2")]
-    return "".join(sources[k * len(sources) // count] + "\n" for k in range(count))
+    return "".join(sources[k * len(sources) // count] + "\n\n" for k in range(count))
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -77,12 +78,15 @@ def main() -> None:
     sources = [sentence["source"] for record in records for sentence in record["sentences"]]
     writing, made = timed(lambda: generate_many(corrector.engine, sources, corrector.search))
     ranking, _ = timed(lambda: list(corrector.decide(made)))
-    few = sources[: report.options["plain"]]
+    plain_count = report.options["plain"]
+    few = [sources[k * len(sources) // plain_count] for k in range(plain_count)]
     base, other = load("seq2seq", MODEL), load("btr", RERANKER[0].partition(":")[2])
     plain, _ = timed(lambda: plainly(base, other, few, corrector.search.size, corrector.rule.top))
-    speed, naive = len(sources) / whole, len(few) / plain
-    report.say(f"{len(sources)} {'of CoNLL-13' if data else 'made-up'} sentences of {sum(len(s.split()) for s in sources) / len(sources):.1f} tokens")
-    report.say(f"btr correct: {speed:.1f} sentences/s; plainly: {naive:.2f}")
+    length = sum(len(source.split()) for source in sources) / len(sources)
+    speed, naive = len(sources) / whole, sum(len(source.split()) for source in few) / length / plain
+    kind = "sentences of CoNLL-13" if data else "made-up sentences"
+    report.say(f"{len(sources)} {kind}, of {length:.1f} tokens on average")
+    report.say(f"btr correct: {speed:.1f} sentences/s; plainly: {naive:.2f} of that length")
     report.say(f"candidates {writing:.1f} s, reranking {ranking:.1f} s, the rest {whole - writing - ranking:.1f} s")
     report.ratio("correct", speed / naive)
     report.ratio("reranking_over_generation", ranking / writing)

@@ -237,6 +237,7 @@ def test_with_a_gap_f_is_that_of_the_sum_with_the_base_models(tmp_path):
 def test_examples_from_which_listwise_can_learn_nothing_are_left_out(tmp_path):
     task = make(tmp_path, "btr", ListwiseTask, negatives=2, listwise=True, softness=0.5)
     assert task.encode("a b c", ["a b c", "a d c"], ["a d c"]) is None  # one candidate
+    assert task.encode("a b c", ["a b c"], []) is None  # none
     assert task.encode("a b c", ["a b c", "a d c", "a e c"], ["a d c", "a e c"]) is None  # both wrong
     assert task.encode("a b c", ["a b c"] * 2, ["a b c", "a  b c"]) is None  # the same tokens
     long = " ".join("abcde" * 13)

@@ -57,6 +57,8 @@ class Fast(Engine):
         self.filler = next((token for token in FILLERS if token in known), str(self.tokenizer.eos_token))
         made_from = read_json(folder / MADE_FROM)
         self.signature = f"seq2seq|model:{Path(name).name}#{made_from['files']}|ctranslate2:{version()}|dtype:{compute}"
+        if by_length:
+            self.signature += f"|width:{STEP}"
 
     def search(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:
         names = list(map(self._names, sources))

@@ -1,7 +1,8 @@
 """What learners wrote instead: the edits of annotated corpora, the other way round, as a kind of synthetic error.
 
 Rules know which kinds of errors there are, but not that "informations" is likelier than "advices", or that it is "big"
-that stands for "great". Here a phrase of clean text becomes what learners have written for it, as often as they did.
+that stands for "great". Here a phrase of clean text becomes what learners have written for it: the likelier, the more
+often they did.
 """
 
 from collections import Counter, defaultdict

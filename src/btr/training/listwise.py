@@ -38,6 +38,8 @@ class ListwiseTask(BTRTask):
         if objective.gap is not None:
             kept = [k for k in kept if log_probs[k] >= log_probs[0] - objective.gap]
         rows = [read[k] for k in kept]
+        if len(rows) < 2:  # nothing to compare
+            return None
         if len(ids) > data.max_source or max(map(len, [gold, *rows])) > data.max_target:
             return None
         places, shares = telling_places(rows, NEAR), self.share(ids, gold, rows)
