@@ -10,7 +10,6 @@ from btr.corpus.candidates import Candidates
 from btr.models.load import load
 from btr.rerankers.contrast import Contrast
 from btr.rerankers.differences import NEAR, differing, differing_places, telling_places
-from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.score import load_reranker
 
 END = 1
@@ -78,26 +77,6 @@ def test_scores_are_those_of_the_librarys_forward_pass(tmp_path, style, budget):
     assert looks == {0, NEAR}
     (alone,) = reranker.score_many(rows[:1])
     assert alone.means == pytest.approx(reranker.score_many(rows)[0].means, abs=1e-4)
-
-
-def test_beside_the_base_model_the_sum_decides_on_a_second_look(tmp_path):
-    """Its log-probabilities can keep the first candidate first, or bring another forward: either moves the look."""
-    loaded = load("btr", tiny.save_t5(tmp_path, bidirectional=True))
-    texts = "I have two cats .", "I have two cat ."
-    looks = {}
-    for log_probs in ((0.0, 0.0), (0.0, -900.0), (-900.0, 0.0)):
-        for order in (1, -1):
-            row = Candidates("I has two cat .", texts[::order], log_probs)
-            contrast = Contrast(loaded)
-            (scored,) = Ensemble([contrast, load_reranker("base")]).score_many([row])
-            assert contrast.signature.endswith("|near:0,2,base")
-            first = plainly(loaded, contrast.mask, row, 0)
-            is_moved = first[1] + log_probs[1] > first[0] + log_probs[0]
-            looks[log_probs, order] = is_moved
-            expected = plainly(loaded, contrast.mask, row, NEAR if is_moved else 0)
-            assert scored.means == pytest.approx([a + b for a, b in zip(expected, log_probs)], abs=1e-4)
-    assert {own[0]: looks[own] for own in looks if own[0] != (0.0, 0.0)} == {(0.0, -900.0): False, (-900.0, 0.0): True}
-    assert looks[(0.0, 0.0), 1] != looks[(0.0, 0.0), -1]
 
 
 def plainly(loaded, mask, row, near):

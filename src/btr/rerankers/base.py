@@ -91,9 +91,6 @@ class Reranker(ABC):
     signature: str
     needs_log_probs = False  # the base model's, of every candidate
 
-    def join_base(self) -> None:  # noqa: B027 (most need not know)
-        """Know from now on that the base model's log-probabilities are added to the scores, as they are."""
-
     @abstractmethod
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
         """Score many sources at once, which is faster than one by one."""

@@ -3,8 +3,7 @@
 Most tokens are common to all candidates of a source, and hardly tell them apart. Here only the others are masked, one
 at a time; the score is the sum of their log-probabilities: an estimate of how much more probable than another a whole
 candidate is. Where by these another than the first is best, the tokens beside them are asked about, too (a verb tells
-whether the noun before it is right), and their log-probabilities added. It takes a small part of the time. (In a sum
-with the base model's log-probabilities it is the sum that tells whether another is best.)
+whether the noun before it is right), and their log-probabilities added. It takes a small part of the time.
 """
 
 import math
@@ -26,11 +25,6 @@ class Contrasting(MaskedReranker):
 
     kind = "contrast"
     first, second = 0, NEAR  # tokens on each side of a difference that each look asks about
-    with_base = False  # whether the base model's log-probabilities are added
-
-    def join_base(self) -> None:
-        self.with_base = True
-        self.signature += ",base"
 
     def sign(self, model: str) -> str:
         return f"{super().sign(model)}|near:{self.first},{self.second}"
@@ -40,7 +34,7 @@ class Contrasting(MaskedReranker):
         slots = [self.ask(plan, number, own, self.first) for number, own in enumerate(encoded)]
         values = self.run(plan, range(len(plan.rows)))
         scored = [gather(row, own, values, math.fsum) for row, own in zip(rows, slots)]
-        moved = [number for number, own in enumerate(scored) if is_moved(self.lean(own, rows[number]))]
+        moved = [number for number, own in enumerate(scored) if is_moved(own)]
         for number in moved:
             slots[number] = self.ask(plan, number, encoded[number], self.second)
         # A row that is there may be asked for another token now, where candidates repeat theirs.
@@ -49,13 +43,6 @@ class Contrasting(MaskedReranker):
         for number in moved:
             scored[number] = gather(rows[number], slots[number], values, math.fsum)
         return scored
-
-    def lean(self, scored: Scored, row: Candidates) -> list[float | None]:
-        """What is compared after the first look: the scores, or their sums with the base model's."""
-        if not self.with_base or row.log_probs is None:
-            return [*scored.means]
-        both = zip(scored.means, row.log_probs)
-        return [None if score is None or own is None else score + own for score, own in both]
 
     def ask(self, plan: Plan, number: int, encoded: dict[str, Encoded | None], near: int) -> Slots:
         """Plan the rows of a source's candidates: of tokens in which they differ, and so many on each side."""
@@ -74,7 +61,7 @@ class ContrastEncoder(Contrasting, RoBERTa):
     """Of an encoder."""
 
 
-def is_moved(scores: Sequence[float | None]) -> bool:
+def is_moved(scored: Scored) -> bool:
     """Whether another candidate than the first has the best score."""
-    first, *others = scores
+    first, *others = scored.means
     return first is not None and any(score is not None and score > first for score in others)

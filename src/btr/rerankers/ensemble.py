@@ -21,9 +21,6 @@ class Ensemble(Reranker):
         self.rerankers = rerankers
         self.average, self.weights = average, weights
         self.needs_log_probs = any(reranker.needs_log_probs for reranker in rerankers)
-        if self.needs_log_probs and not weights:
-            for reranker in rerankers:
-                reranker.join_base()
         self.kind = "+".join(dict.fromkeys(reranker.kind for reranker in rerankers))
         self.signature = "+".join(reranker.signature for reranker in rerankers)
         self.signature += name_combination(len(rerankers), average, weights)
