@@ -69,3 +69,14 @@ def test_hiding_keeps_the_length_and_the_lines(text):
     breaks = [k for k, char in enumerate(text) if char == "\n"]
     assert all(shown[k] == "\n" or k in fixed for k in breaks)
     assert "`" in text or fixed.isdisjoint(breaks)  # only code may have several lines
+
+
+@pytest.mark.parametrize("run", ["$" * 300, ".=" * 4_000, "x." * 4_000 + "@", "." * 300 + "a", "`a`" + "$" * 300])
+def test_a_long_run_of_signs_is_fixed_and_not_given_to_spacy(run):
+    (segment,) = cut_segments(f"See {run}, please.", lambda word: word)
+    assert segment.source == "See X , please ."
+    assert hide(f"See {run}, please.")[0] == f"See {'X' * len(run)}, please."
+
+
+def test_a_long_address_does_not_take_the_full_stop():
+    assert sources(f"See http://x.y/{'z' * 300}. It go.") == ["See X .", "It go ."]

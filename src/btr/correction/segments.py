@@ -12,16 +12,17 @@ from typing import Any, NamedTuple
 STAND_IN = "X"  # what the model reads in place of a URL or code
 LONG_LINE = 60  # characters: a line that long was probably broken because the page ended, not the sentence
 
+TRAILING = ".,;:!?'\"”’"  # not a URL's own when they end it
+LONG = rf"\S{{200,}}?(?=[{TRAILING}]{{0,3}}(?!\S))"  # no word, and spaCy takes long for long runs of signs
 URL = r"(?:https?://|ftp://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+\.[\w.-]+"
 CODE = r"(?<!`)(?P<tick>`+)(?!`).+?(?<!`)(?P=tick)(?!`)"
 FLAG = r"(?<!\S)--?\w[\w=-]*|(?<!\S)[@#\\~]\w[\w./-]*"
 ENTITY = r"&#?\w+;"
 IDENTIFIER = r"(?<![^\s(\[\"'“‘])[^\s(\[\"'“‘]*[\w.)\]][_\\{}=<>@#^~|]\S*[\w)/]"
-FIXED = re.compile(f"(?P<whole>{CODE}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
-TRAILING = ".,;:!?'\"”’"  # not a URL's own when they end it
+FIXED = re.compile(f"(?P<whole>{CODE}|{LONG}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
 
-IMAGE = r"!\[[^\]\n]*\]\([^)\n]*\)"
-LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\([^)\n]*\)")
+IMAGE = r"!\[[^\]\n]{0,300}\]\([^)\n]*\)"
+LINK = re.compile(r"(?<!!)\[([^\]\n]{0,300})\]\([^)\n]*\)")
 TAG = r"</?[A-Za-z][^<>\n]*>|<!--.*?-->"
 TABLE = r"^[ \t]*\|.*$"
 START = r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+|^[ \t]*>"
