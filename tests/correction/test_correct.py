@@ -19,9 +19,11 @@ from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import read_m2
 from btr.correction.blocks import cut_blocks
 from btr.correction.correct import chunks, correct_file, correct_with
-from btr.correction.corrector import Corrector
+from btr.correction.corrector import Corrector, telling
+from btr.correction.language import is_english
 from btr.correction.profiles import read_profile
 from btr.correction.render import FORMS, Renderer, write_text
+from btr.correction.segments import cut_segments
 from btr.errors import InputError, Interrupted
 from btr.rerankers.base import Rule
 from btr.rerankers.ensemble import Ensemble
@@ -148,6 +150,22 @@ def test_sentences_too_long_or_foreign_are_left():
     records = run("I has " + "so " * 300 + "much. Der Hund ist groß und the dog läuft sehr schnell nach Hause.")
     assert [sentence["left"] for record in records for sentence in record["sentences"]] == ["too_long", "not_english"]
     assert not any(sentence["edits"] for record in records for sentence in record["sentences"])
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("Mój pies nie lubi kąpieli, ale lubi jeść.", False),
+        ("Jag är från Göteborg och kör bil.", False),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy.", False),
+        ("He met Łukasz Wałęsa in Gdańsk.", True),
+        ("She have two naïve friend at http://è.fr/où.", True),
+    ],
+)
+def test_words_that_the_model_cannot_write_tell_the_language_unless_they_may_be_names(text, english):
+    (block,) = cut_blocks([text])
+    (segment,) = cut_segments(text, lambda word: word if word.isascii() else "")
+    assert is_english(telling(block, segment)) == english
 
 
 def test_the_base_models_own_scores_have_a_say_in_a_mixture():

@@ -23,6 +23,7 @@ def sources(text, see=lambda word: word):
         ("He go.\n<pre>\nI has <code>it</code>\n</pre>\nShe go.", ["He go .", "She go ."]),
         ("<style>\np { color: red }\n</style>\n<script>\nit go\n", []),
         ("Write `<pre>` here. It go.", ["Write X here .", "It go ."]),
+        ("Call `f`<code>the go</code> now.", ["Call X now ."]),
         ("# My day\n", ["My day"]),
         ("My day\r\n======\r\nIt go.", ["My day", "It go ."]),
         ("- one\n- two\n", ["one", "two"]),

@@ -129,7 +129,7 @@ class Corrector:
         """The sentences of each block, with their candidates and the choice among them."""
         segments = [list(cut_segments(block.text, self.see)) if block.prose else [] for block in blocks]
         flat = [segment for own in segments for segment in own]
-        english = [is_english(segment.source) for segment in flat]
+        english = [is_english(telling(block, segment)) for block, own in zip(blocks, segments) for segment in own]
         asked = [segment.source if known else "" for segment, known in zip(flat, english)]
         found = iter(zip(flat, english, self.choose(asked)))
         for block, own in zip(blocks, segments):
@@ -181,6 +181,14 @@ class Corrector:
                 torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
         scored = {k: own for part, result in zip(parts, found) for k, own in zip(part, result)}
         return [scored[k] for k in range(len(rows))]
+
+
+def telling(block: Block, segment: Segment) -> str:
+    """The words that tell a sentence's language: also those that the model can't write, unless they may be names."""
+    words = [token.seen if not token.fixed else block.text[token.start : token.end] for token in segment.tokens]
+    return " ".join(
+        word for word, token in zip(words, segment.tokens) if not token.fixed or (word.isalpha() and word.islower())
+    )
 
 
 def usable(record: Record, gap: float | None = None) -> list[str]:

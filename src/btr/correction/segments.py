@@ -21,11 +21,12 @@ FLAG = r"(?<!\S)--?\w[\w=-]*|(?<!\S)[@#\\~]\w[\w./-]*"
 ENTITY = r"&#?\w+;"
 IDENTIFIER = r"(?<![^\s(\[\"'“‘])[^\s(\[\"'“‘]*[\w.)\]][_\\{}=<>@#^~|]\S*[\w)/]"
 FIXED = re.compile(f"(?P<whole>{CODE}|{LONG}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
-ELEMENT = re.compile(r"(?P<whole>(?<!`)<(?P<tag>code|kbd)\b[^<>]*>.*?</(?P=tag)\s*>)", re.DOTALL | re.IGNORECASE)
+NAMED = r"(?<=`)<[^<>]*>`"  # a tag that is only talked about
+ELEMENT = re.compile(rf"(?P<whole>(?!{NAMED})(?i:<(?P<tag>code|kbd)\b[^<>]*>.*?</(?P=tag)\s*>))", re.DOTALL)
 
 IMAGE = r"!\[[^\]\n]{0,300}\]\([^)\n]*\)"
 LINK = re.compile(r"(?<!!)\[([^\]\n]{0,300})\]\([^)\n]*\)")
-HIDDEN = r"(?<!`)(?i:<(?P<tag>pre|script|style)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z))"
+HIDDEN = rf"(?!{NAMED})(?i:<(?P<tag>pre|script|style)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z))"
 TAG = r"</?[A-Za-z][^<>\n]*>|<!--.*?-->"
 TABLE = r"^[ \t]*\|[^\n]*$"
 START = r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+|^[ \t]*>"
