@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btr.correction import blocks
-from btr.correction.blocks import MAX_BLOCK, cut_blocks, decode, find_cut, read_blocks
+from btr.correction.blocks import MAX_BLOCK, cut_blocks, decode, read_blocks
 from btr.errors import InputError
 
 
@@ -13,7 +13,7 @@ def cut(text, markdown=False):
     return list(cut_blocks(io.StringIO(text, newline="\n"), markdown))
 
 
-@given(st.text(st.sampled_from("ab .\n`~-#\t\r\x0c\u2028—")), st.booleans())
+@given(st.text(st.sampled_from("ab .\n`~-+>#\t\r\x0c\u2028\ufeff—")), st.booleans())
 def test_blocks_are_the_text(text, markdown):
     found = cut(text, markdown)
     assert "".join(block.text for block in found) == text
@@ -47,6 +47,7 @@ def test_markdown_has_indented_code_and_front_matter():
         ("Title\n~~~~~\nHe go.\n", False),  # an underline, not a fence
         ("```f``` do it.\nHe go.\n", True),  # code within a line
         ("---\nHe go.\n", True),  # a rule, not front matter
+        ("+++\nHe go.\n", True),
     ],
 )
 def test_what_only_looks_like_code_is_prose(text, markdown):
@@ -66,7 +67,77 @@ def test_long_paragraphs_are_cut_after_a_sentence():
     assert max(len(block.text) for block in found) <= MAX_BLOCK
     assert all(block.text.endswith(". ") for block in found)
     assert len(cut("x" * (3 * MAX_BLOCK))) == 3
-    assert find_cut("word " * MAX_BLOCK) % 5 == 0
+
+
+def test_lines_that_were_wrapped_are_not_cut_within_a_sentence():
+    text = "It is a long sentence, and so it goes on and on in the lines of\nthis page. " * 200
+    found = cut(text)
+    assert len(found) == 2
+    assert all(block.prose and block.text.endswith("page. ") for block in found)
+
+
+@pytest.mark.parametrize(
+    "item", ["Short lines, no stops\n", f"- {'An item of a list that is long ' * 3}\n", f"{'On and on ' * 9}. He go.\n"]
+)
+def test_the_end_of_a_line_may_be_that_of_a_sentence(item):
+    found = cut(item * 500)
+    assert all(block.prose and block.text.endswith("\n") for block in found)
+    assert max(len(block.text) for block in found) <= MAX_BLOCK
+
+
+@pytest.mark.parametrize("long", [1, 2, 3])
+def test_a_sentence_longer_than_a_block_is_no_prose(long):
+    tail = "And so on " + "and so on " * (MAX_BLOCK // 10 * long) + "to its end. "
+    text = f"First. {tail}Then he go. {'It is so. ' * 10}\n\nNext.\n"
+    for found in (cut(text), list(cut_blocks(decode(io.BytesIO(text.encode()), "t")))):
+        assert "".join(block.text for block in found) == text
+        assert "".join(block.text for block in found if not block.prose) == f"{tail}\n"
+        assert max(len(block.text) for block in found) <= MAX_BLOCK
+
+
+def test_a_long_line_of_code_is_code_to_its_end():
+    text = f"```\n{'it go. ' * 20_000}\n```\nHe go.\n"
+    found = list(cut_blocks(decode(io.BytesIO(text.encode()), "t")))
+    assert [block.text for block in found if block.prose] == ["He go.\n"]
+    assert max(len(block.text) for block in found) <= MAX_BLOCK
+
+
+@pytest.mark.parametrize("text", ["---\na: b\n---\nHe go.\n", "```\nx\n```\nHe go.\n", "He go.\n"])
+def test_a_byte_order_mark_is_a_block_of_its_own(text):
+    first, *rest = cut(f"\ufeff{text}", markdown=True)
+    assert first == ("\ufeff", 0, False)
+    assert rest == [block._replace(start=block.start + 1) for block in cut(text, markdown=True)]
+    assert "".join(block.text for block in rest if block.prose) == "He go.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- ```sh\n  it go\n  ```\n",
+        "1. * ```\n     it go\n     ```\n",
+        "> ```\n> it go\n> ```\n",
+        "> - ```\n>   it go\n>   ```\n",
+        "> ```\n> it go\n",  # ends with the quote
+        "```\n> ```\nit go\n```\n",
+    ],
+)
+def test_code_in_a_list_or_a_quote(text):
+    for markdown in (False, True):
+        assert "".join(block.text for block in cut(f"{text}He go.\n", markdown) if block.prose) == "He go.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+++\ntitle = 'it go'\n+++\n",
+        "+++\n[it]\ngo = 1\n---\n+++\n",
+        "---\ntitle: it go\n...\n",
+        "---\n---\n",
+    ],
+)
+def test_front_matter(text):
+    assert "".join(block.text for block in cut(f"{text}He go.\n", markdown=True) if block.prose) == "He go.\n"
+    assert text.rstrip() in "".join(block.text for block in cut(f"{text}He go.\n") if block.prose)
 
 
 @given(st.text(max_size=200).filter(lambda text: "\0" not in text), st.integers(1, 9))

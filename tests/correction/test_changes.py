@@ -43,7 +43,7 @@ def changed(text, *edits):
         ("I , go", [edit(1, 2, "")], "I go"),
         ("I, go", [edit(1, 2, "")], "I go"),
         ("one two\nthree", [edit(1, 2, "")], "one\nthree"),
-        ("a **big** dog", [edit(1, 2, "")], "a **** dog"),
+        ("a **big dog**", [edit(1, 2, "")], "a **dog**"),
         ("old old dog", [edit(0, 1, "an"), edit(1, 2, "older")], "an older dog"),
         ("I knew\nnobody", [edit(1, 2, "know"), edit(2, 3, "anyone")], "I know\nanyone"),
         ("a b c", [edit(0, 1, "x"), edit(1, 1, "y"), edit(2, 3, "")], "x y b"),
@@ -75,6 +75,33 @@ def test_what_is_unseen_stays():
     (segment,) = cut_segments(text, lambda word: word)
     assert allowed(text, segment.tokens, [edit(1, 3, "have a"), edit(3, 4, "dogs")]) == [edit(3, 4, "dogs")]
     assert changed(text, edit(1, 2, "have"), edit(2, 3, "a"), edit(3, 3, "old")) == "I have **a** old dog"
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "kept"),
+    [
+        ("I has **the** dog", [edit(2, 3, "")], []),
+        ("I has [the](x.y) dog", [edit(2, 3, "")], []),
+        ("**The** dog", [edit(0, 1, "")], []),
+        ("a dog <b>the</b>", [edit(2, 3, "")], []),
+        ("I has *the big* dog", [edit(2, 3, ""), edit(3, 4, "")], []),
+        ("I has *the big* dog", [edit(2, 3, ""), edit(3, 4, "small")], [0, 1]),
+        ("I has *the* big dog", [edit(2, 3, ""), edit(3, 4, "")], [1]),
+        ("I has *the* dog", [edit(2, 2, "an"), edit(2, 3, "")], [0]),
+        ("I has *the big* dog", [edit(2, 3, "")], [0]),
+        ("I has 😀 the 😀 dog", [edit(2, 3, "")], [0]),
+        ("`f` (the)", [edit(2, 3, "")], [0]),
+    ],
+)
+def test_no_marks_are_left_with_nothing_between_them(text, edits, kept):
+    (segment,) = cut_segments(text, lambda word: word if word.isascii() else "")
+    assert allowed(text, segment.tokens, edits) == [edits[k] for k in kept]
+
+
+def test_nothing_is_put_beside_what_is_all_fixed():
+    text = "http://x.y"
+    (segment,) = cut_segments(text, lambda word: word)
+    assert allowed(text, segment.tokens, [edit(0, 0, "See"), edit(1, 1, ".")]) == []
 
 
 def test_quotes_open_and_close():

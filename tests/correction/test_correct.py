@@ -18,10 +18,12 @@ from btr.candidates.base import Found, Search
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import read_m2
 from btr.correction.blocks import cut_blocks
-from btr.correction.correct import chunks, correct_file
-from btr.correction.corrector import Corrector
+from btr.correction.correct import chunks, correct_file, correct_with
+from btr.correction.corrector import Corrector, telling
+from btr.correction.language import is_english
 from btr.correction.profiles import read_profile
 from btr.correction.render import FORMS, Renderer, write_text
+from btr.correction.segments import cut_segments
 from btr.errors import InputError, Interrupted
 from btr.rerankers.base import Rule
 from btr.rerankers.ensemble import Ensemble
@@ -39,10 +41,13 @@ def corrected(text, **options):
     return "".join(map(write_text, run(text, **options)))
 
 
+MARKS = [*"|-> ", "\ufeff", "---\n", "...\n", "+++\n", "a: b\n", "```\n", "<pre>", "</pre>", "<code>", "===\n", "I "]
+
+
 @settings(deadline=None)
-@given(st.text())
-def test_without_proposals_nothing_changes(text):
-    assert corrected(text, script={}) == text
+@given(st.text() | st.lists(st.sampled_from(MARKS), max_size=14).map("".join), st.booleans())
+def test_without_proposals_nothing_changes(text, markdown):
+    assert corrected(text, script={}, markdown=markdown) == text
 
 
 PIECES = [
@@ -62,6 +67,12 @@ PIECES = [
     "\r\n",
     "(",
     "- ",
+    "\ufeff",
+    "> ```\n",
+    "<code>go</code>",
+    "[the](go) ",
+    "na→ve ",
+    "---\n",
 ]
 
 
@@ -77,7 +88,7 @@ def test_with_proposals_only_their_spans_change(text, markdown):
         result += [text[done : edit["start"]], edit["replacement"]]
         done = edit["end"]
     assert "".join([*result, text[done:]]) == "".join(map(write_text, records))
-    for kept in ("😀", "`go`", "http://the.go", "**"):
+    for kept in ("😀", "`go`", "http://the.go", "**", "na→ve", "<code>go</code>", "](go)", "\ufeff"):
         assert "".join(map(write_text, records)).count(kept) == text.count(kept)
 
 
@@ -139,6 +150,22 @@ def test_sentences_too_long_or_foreign_are_left():
     records = run("I has " + "so " * 300 + "much. Der Hund ist groß und the dog läuft sehr schnell nach Hause.")
     assert [sentence["left"] for record in records for sentence in record["sentences"]] == ["too_long", "not_english"]
     assert not any(sentence["edits"] for record in records for sentence in record["sentences"])
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("Mój pies nie lubi kąpieli, ale lubi jeść.", False),
+        ("Jag är från Göteborg och kör bil.", False),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy.", False),
+        ("He met Łukasz Wałęsa in Gdańsk.", True),
+        ("She have two naïve friend at http://è.fr/où.", True),
+    ],
+)
+def test_words_that_the_model_cannot_write_tell_the_language_unless_they_may_be_names(text, english):
+    (block,) = cut_blocks([text])
+    (segment,) = cut_segments(text, lambda word: word if word.isascii() else "")
+    assert is_english(telling(block, segment)) == english
 
 
 def test_the_base_models_own_scores_have_a_say_in_a_mixture():
@@ -270,6 +297,26 @@ def test_wrong_paths_are_told_before_any_model_is_loaded(tmp_path, monkeypatch, 
     (tmp_path / "t.txt").write_text("I has it.")
     with pytest.raises(InputError, match=message):
         correct_file(*arguments, model="no-such-model")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("She have \ud800 dog.", "a text has no unpaired surrogates; take out character 10."),
+        ("She\0have", "a text has no zero bytes; take out character 4."),
+    ],
+)
+def test_what_is_no_text_is_told_before_any_model_is_loaded(text, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        btr.correct(text, model="no-such-model")
+    with pytest.raises(InputError, match=re.escape(message)):
+        correct_with(Corrector(Scripted(), Search(size=2)), text)
+
+
+def test_only_words_of_common_lengths_are_remembered():
+    corrector = Corrector(Scripted(), Search(size=2))
+    assert [corrector.see(word) for word in ("dog", "x-" * 20, "x-" * 21)] == ["dog", "x-" * 20, "x-" * 21]
+    assert corrector.see_known.cache_info().currsize == 2
 
 
 def test_a_line_of_ten_thousand_words(monkeypatch):

@@ -19,11 +19,18 @@ def sources(text, see=lambda word: word):
         ("It is **very** good, *I* think_.", ["It is very good , I think ."]),
         ("Read [this page](http://x.y) ![pic](z.png) now.", ["Read this page now ."]),
         ("A <b>bold</b> word &amp; more.", ["A bold word X more ."]),
+        ("Press <kbd>the Enter</kbd>, then <CODE class=a>I has\nit</CODE>.", ["Press X , then X ."]),
+        ("He go.\n<pre>\nI has <code>it</code>\n</pre>\nShe go.", ["He go .", "She go ."]),
+        ("<style>\np { color: red }\n</style>\n<script>\nit go\n", []),
+        ("Write `<pre>` here. It go.", ["Write X here .", "It go ."]),
+        ("Call `f`<code>the go</code> now.", ["Call X now ."]),
         ("# My day\n", ["My day"]),
+        ("My day\r\n======\r\nIt go.", ["My day", "It go ."]),
         ("- one\n- two\n", ["one", "two"]),
         ("1. First thing\n2. Second thing\n", ["First thing", "Second thing"]),
         ("> She say so.\n", ["She say so ."]),
         ("| a | b |\n| - | - |\n", []),
+        ("| a | b |\nHe go.\n", ["He go ."]),
         ("J. Smith met Mr. Brown etc. and left.", ["J. Smith met Mr. Brown etc . and left ."]),
     ],
 )
@@ -47,8 +54,28 @@ def test_what_the_model_does_not_know_is_not_seen():
     assert segment.tokens[2].start == 8
 
 
+@pytest.mark.parametrize(
+    ("word", "seen"),
+    [
+        *((word, "X") for word in ("naïve", "São", "Łukasz", "co‑op", "½", "wo\u200brd", "Łø", "COVID病")),
+        *((word, "") for word in ("😀", "你好", "мир", "→", "1️⃣", "٣", "三")),
+    ],
+)
+def test_a_word_that_the_model_cannot_write_has_a_stand_in_if_it_is_latin(word, seen):
+    (segment,) = cut_segments(f"He is {word} now.", lambda word: word if word.isascii() else "")
+    assert segment.source.split() == ["He", "is", *seen.split(), "now", "."]
+    assert [token.fixed for token in segment.tokens] == [own == "X" for own in segment.source.split()]
+
+
 def test_headings_and_items_are_marked():
     assert [segment.marked for segment in cut_segments("# Title\nSome text\n- item\n", str)] == [True, False, True]
+
+
+@pytest.mark.parametrize("line", ["===", "------", "  ---  ", "===\r"])
+def test_a_heading_that_is_underlined_is_marked(line):
+    found = list(cut_segments(f"Before it.\nMy day\n{line}\nSome text\n", str))
+    assert [segment.source for segment in found] == ["Before it .", "My day", "Some text"]
+    assert [segment.marked for segment in found] == [False, True, False]
 
 
 @given(st.text())
@@ -69,3 +96,14 @@ def test_hiding_keeps_the_length_and_the_lines(text):
     breaks = [k for k, char in enumerate(text) if char == "\n"]
     assert all(shown[k] == "\n" or k in fixed for k in breaks)
     assert "`" in text or fixed.isdisjoint(breaks)  # only code may have several lines
+
+
+@pytest.mark.parametrize("run", ["$" * 300, ".=" * 4_000, "x." * 4_000 + "@", "." * 300 + "a", "`a`" + "$" * 300])
+def test_a_long_run_of_signs_is_fixed_and_not_given_to_spacy(run):
+    (segment,) = cut_segments(f"See {run}, please.", lambda word: word)
+    assert segment.source == "See X , please ."
+    assert hide(f"See {run}, please.")[0] == f"See {'X' * len(run)}, please."
+
+
+def test_a_long_address_does_not_take_the_full_stop():
+    assert sources(f"See http://x.y/{'z' * 300}. It go.") == ["See X .", "It go ."]

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import shutil
 import stat
 import sys
@@ -23,6 +24,7 @@ from btr.errors import InputError
 
 PathLike = str | os.PathLike[str]
 GZIP_MAGIC = b"\x1f\x8b"
+UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def open_bytes(path: PathLike) -> BinaryIO:
@@ -90,6 +92,14 @@ def no_text(path: PathLike, line: int, byte: int = 0) -> InputError:
     if not byte:
         return InputError(f"{path}, line {line}: has a NUL byte; this is a binary file, not text.")
     return InputError(f"{path}, line {line}: byte {byte:#04x} is not UTF-8; convert the file to UTF-8.")
+
+
+def check_text(text: str) -> str:
+    """A text that can be written down: no zero bytes, and no half characters."""
+    if found := UNWRITABLE.search(text):
+        what = "zero bytes" if found[0] == "\0" else "unpaired surrogates"
+        raise InputError(f"a text has no {what}; take out character {found.start() + 1:,}.")
+    return text
 
 
 def read_text(path: PathLike) -> list[str]:

@@ -35,6 +35,9 @@ def apply(text: str, changes: Sequence[Change], start: int = 0) -> str:
 
 def allowed(text: str, tokens: Sequence[Token], edits: Sequence[Edit], marked: bool = False) -> list[Edit]:
     """The edits that may be made: none of what is fixed or unseen, no full stop after a heading or an item."""
+    if all(token.fixed for token in tokens):  # nothing that the model could know
+        return []
+    gone = {k for edit in edits if not edit.corrections[0] for k in range(edit.start, edit.end)}
     return [
         edit
         for edit in edits
@@ -42,7 +45,20 @@ def allowed(text: str, tokens: Sequence[Token], edits: Sequence[Edit], marked: b
         and not any(gap_before(text, tokens, place).strip() for place in range(edit.start + 1, edit.end))
         and not (STAND_IN in edit.corrections[0].split() and any(token.fixed for token in tokens))
         and not (marked and edit.start == len(tokens) and edit.corrections[0] in (".", "!", "?", ":"))
+        and (edit.corrections[0] or not empties(text, tokens, edit, gone))
     ]
+
+
+def empties(text: str, tokens: Sequence[Token], edit: Edit, gone: set[int]) -> bool:
+    """Whether marks that the model did not see would be left with nothing between them, as in `****`."""
+    start, end = edit.start, edit.end
+    while start - 1 in gone and not gap_before(text, tokens, start).strip():
+        start -= 1
+    while end in gone and not gap_before(text, tokens, end).strip():
+        end += 1
+    before = text[tokens[start - 1].end if start else 0 : tokens[start].start]
+    after = text[tokens[end - 1].end : tokens[end].start if end < len(tokens) else len(text)]
+    return bool(before[-1:].strip() and after[:1].strip())
 
 
 def gap_before(text: str, tokens: Sequence[Token], place: int) -> str:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from btr.corpus.files import PathLike, read_lines, writing
+from btr.corpus.files import PathLike, check_text, read_lines, writing
 from btr.correction.blocks import Block, cut_blocks, read_blocks
 from btr.correction.render import FORMS, Renderer, write_text
 from btr.errors import InputError, needs_models
@@ -33,6 +33,7 @@ class Corrected:
 
 def correct(text: str, *, markdown: bool = False, **options: Any) -> Corrected:
     """Correct a text. Options: model, reranker, profile, threshold, candidates, top, device."""
+    check_text(text)  # before any model is loaded
     return correct_with(load_corrector(options), text, markdown=markdown)
 
 
@@ -40,7 +41,7 @@ def correct_with(corrector: Any, text: str, *, markdown: bool = False) -> Correc
     """Correct a text with models that are there."""
     records = [
         record
-        for chunk in chunks(cut_blocks(io.StringIO(text, newline="\n"), markdown))
+        for chunk in chunks(cut_blocks(io.StringIO(check_text(text), newline="\n"), markdown))
         for record in corrector.correct_blocks(chunk)
     ]
     sentences = [sentence for record in records for sentence in record["sentences"]]

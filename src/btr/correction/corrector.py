@@ -32,6 +32,7 @@ from btr.rerankers.score import WITH_MODEL, load_reranker
 MAX_LENGTH = 128  # tokens of a sentence, as in training
 LENGTH_PENALTY = 0.0  # by their log-probability itself, which is better on CoNLL-13 than a mean over tokens
 KNOWN_WORDS = 100_000  # that are remembered
+LONGEST_KNOWN = 40  # characters of such a word
 TOO_LONG, FOREIGN = "too_long", "not_english"  # why a sentence was left as it is
 BAD = "runaway", "unfinished"  # flags of candidates that are not taken
 
@@ -58,7 +59,7 @@ class Corrector:
         self.engine, self.search, self.reranker = engine, search, reranker
         self.gap, self.threads = gap, threads
         self.rule = replace(rule or Rule(), drop_runaways=True)
-        self.see = lru_cache(KNOWN_WORDS)(self._see)
+        self.see_known = lru_cache(KNOWN_WORDS)(self.see_new)
 
     @classmethod
     def load(
@@ -108,8 +109,11 @@ class Corrector:
         own = f"|{self.reranker.signature}{rule}" if self.reranker else ""
         return f"{self.engine.signature}|{self.search.signature()}{own}"
 
-    def _see(self, word: str) -> str:
+    def see(self, word: str) -> str:
         """A word as the model reads and writes it; empty if it does not know all its characters."""
+        return self.see_known(word) if len(word) <= LONGEST_KNOWN else self.see_new(word)
+
+    def see_new(self, word: str) -> str:
         if word.isascii() and word.isalnum():
             return word
         (text,) = self.engine.write(self.engine.read([word]))
@@ -125,7 +129,7 @@ class Corrector:
         """The sentences of each block, with their candidates and the choice among them."""
         segments = [list(cut_segments(block.text, self.see)) if block.prose else [] for block in blocks]
         flat = [segment for own in segments for segment in own]
-        english = [is_english(segment.source) for segment in flat]
+        english = [is_english(telling(block, segment)) for block, own in zip(blocks, segments) for segment in own]
         asked = [segment.source if known else "" for segment, known in zip(flat, english)]
         found = iter(zip(flat, english, self.choose(asked)))
         for block, own in zip(blocks, segments):
@@ -177,6 +181,14 @@ class Corrector:
                 torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
         scored = {k: own for part, result in zip(parts, found) for k, own in zip(part, result)}
         return [scored[k] for k in range(len(rows))]
+
+
+def telling(block: Block, segment: Segment) -> str:
+    """The words that tell a sentence's language: also those that the model can't write, unless they may be names."""
+    words = [token.seen if not token.fixed else block.text[token.start : token.end] for token in segment.tokens]
+    return " ".join(
+        word for word, token in zip(words, segment.tokens) if not token.fixed or (word.isalpha() and word.islower())
+    )
 
 
 def usable(record: Record, gap: float | None = None) -> list[str]:

@@ -1,34 +1,41 @@
 """Prose as the model sees it: sentences, cut into tokens that know their place in the text.
 
-What a model should not touch is hidden from it. URLs, code and the like become the word X; marks of Markdown, tags, and
-characters that the model does not know (emoji, other scripts) are not seen at all, and stay where they are.
+What a model should not touch is hidden from it. URLs, code, words that it can't write and the like become the word X;
+marks of Markdown, tags, emoji and words of other scripts are not seen at all, and stay where they are.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
+from unicodedata import name, normalize
 
-STAND_IN = "X"  # what the model reads in place of a URL or code
+STAND_IN = "X"  # what the model reads in place of a URL, code, or a word that it can't write
 LONG_LINE = 60  # characters: a line that long was probably broken because the page ended, not the sentence
 
+TRAILING = ".,;:!?'\"”’"  # not a URL's own when they end it
+LONG = rf"\S{{200,}}?(?=[{TRAILING}]{{0,3}}(?!\S))"  # no word, and spaCy takes long for long runs of signs
 URL = r"(?:https?://|ftp://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+\.[\w.-]+"
 CODE = r"(?<!`)(?P<tick>`+)(?!`).+?(?<!`)(?P=tick)(?!`)"
 FLAG = r"(?<!\S)--?\w[\w=-]*|(?<!\S)[@#\\~]\w[\w./-]*"
 ENTITY = r"&#?\w+;"
 IDENTIFIER = r"(?<![^\s(\[\"'“‘])[^\s(\[\"'“‘]*[\w.)\]][_\\{}=<>@#^~|]\S*[\w)/]"
-FIXED = re.compile(f"(?P<whole>{CODE}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
-TRAILING = ".,;:!?'\"”’"  # not a URL's own when they end it
+FIXED = re.compile(f"(?P<whole>{CODE}|{LONG}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
+NAMED = r"(?<=`)<[^<>]*>`"  # a tag that is only talked about
+ELEMENT = re.compile(rf"(?P<whole>(?!{NAMED})(?i:<(?P<tag>code|kbd)\b[^<>]*>.*?</(?P=tag)\s*>))", re.DOTALL)
 
-IMAGE = r"!\[[^\]\n]*\]\([^)\n]*\)"
-LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\([^)\n]*\)")
+IMAGE = r"!\[[^\]\n]{0,300}\]\([^)\n]*\)"
+LINK = re.compile(r"(?<!!)\[([^\]\n]{0,300})\]\([^)\n]*\)")
+HIDDEN = rf"(?!{NAMED})(?i:<(?P<tag>pre|script|style)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z))"
 TAG = r"</?[A-Za-z][^<>\n]*>|<!--.*?-->"
-TABLE = r"^[ \t]*\|.*$"
+TABLE = r"^[ \t]*\|[^\n]*$"
 START = r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+|^[ \t]*>"
-RULE = r"^[ \t]*(?:[-=*_~][ \t]*){3,}$"
+RULE = r"^[ \t]*(?:[-=*_~][ \t]*){3,}\r?$"
 STRESS = r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=[^\s*_~])|(?<=[^\s*_~])(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])"
-UNSEEN = re.compile(f"{IMAGE}|{TAG}|{TABLE}|{RULE}|{START}|{STRESS}", re.MULTILINE | re.DOTALL)
+UNSEEN = re.compile(f"{IMAGE}|{HIDDEN}|{TAG}|{TABLE}|{RULE}|{START}|{STRESS}", re.MULTILINE | re.DOTALL)
 MARKED = re.compile(START, re.MULTILINE)
+UNDERLINE = re.compile(r"[ \t]*(?:={3,}|-{3,})\s*$", re.MULTILINE)
+KEYCAP = re.compile("[0-9]\ufe0f?\u20e3")  # an emoji made of a digit
 
 See = Callable[[str], str]  # a word as the model reads and writes it
 
@@ -58,12 +65,13 @@ def cut_segments(text: str, see: See) -> Iterator[Segment]:
     """The sentences of a paragraph."""
     shown, fixed = hide(text)
     for start, end in cut_lines(text):
-        marked = bool(MARKED.match(text, start))
+        marked = bool(MARKED.match(text, start) or UNDERLINE.match(text, end))
         for sentence in cut_sentences(shown[start:end]):
             tokens = []
             for place, word in sentence:
                 place += start
-                is_fixed = not fixed.isdisjoint(range(place, place + len(word)))
+                is_hidden = not fixed.isdisjoint(range(place, place + len(word)))
+                is_fixed = is_hidden or (not see(word) and is_latin(word))
                 seen = STAND_IN if is_fixed else see(word)
                 if seen:
                     tokens.append(Token(place, place + len(word), seen, is_fixed))
@@ -71,17 +79,29 @@ def cut_segments(text: str, see: See) -> Iterator[Segment]:
                 yield Segment(tuple(tokens), marked)
 
 
+def is_latin(word: str) -> bool:
+    """Whether a word has a Latin letter or a digit: without it, the sentence would not be whole."""
+    chars = KEYCAP.sub("", normalize("NFKD", word))
+    return any((char.isascii() and char.isalnum()) or name(char, "").startswith("LATIN ") for char in chars)
+
+
 def hide(text: str) -> tuple[str, set[int]]:
     """A text of the same length in which the unseen is blank and the fixed a word; and where the fixed is."""
-    shown = LINK.sub(lambda match: f" {match[1]} ".ljust(len(match[0])), text)
-    shown = UNSEEN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), shown)
     places: set[int] = set()
-    for match in list(FIXED.finditer(shown)):
+    shown = fix(text, ELEMENT, places)
+    shown = LINK.sub(lambda match: f" {match[1]} ".ljust(len(match[0])), shown)
+    shown = UNSEEN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), shown)
+    return fix(shown, FIXED, places), places
+
+
+def fix(text: str, pattern: re.Pattern[str], places: set[int]) -> str:
+    """A text with a word of the same length for each match; where they are is added to `places`."""
+    for match in list(pattern.finditer(text)):
         word = match[0] if match["whole"] else match[0].rstrip(TRAILING)
         if word.strip():
             places.update(range(match.start(), match.start() + len(word)))
-            shown = shown[: match.start()] + STAND_IN * len(word) + shown[match.start() + len(word) :]
-    return shown, places
+            text = text[: match.start()] + STAND_IN * len(word) + text[match.start() + len(word) :]
+    return text
 
 
 def cut_lines(text: str) -> Iterator[tuple[int, int]]:

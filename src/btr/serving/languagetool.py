@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from btr import __version__
 from btr.serving.guard import Refused
-from btr.serving.schemas import Check, check_text
+from btr.serving.schemas import Check, check_words
 
 Record = dict[str, Any]
 
@@ -113,7 +113,7 @@ def read_text(text: str | None, data: str | None) -> Text:
     try:
         parts = json.loads(data or "")["annotation"]
         read = [(part.get("text"), part.get("markup", ""), part.get("interpretAs", "")) for part in parts]
-        check_text("".join(part for own in read for part in own if part))
+        check_words("".join(part for own in read for part in own if part))
         return join_parts(read)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Refused(400, 'data must be JSON: {"annotation": [{"text": "…"}, {"markup": "…"}]}.') from None

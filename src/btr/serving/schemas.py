@@ -4,21 +4,21 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from btr.corpus.files import check_text
+from btr.errors import InputError
+
 MOST_CANDIDATES = 100
 
 
-def check_text(text: str) -> str:
-    """A text that can be written down: no half characters, and no zero bytes."""
-    if "\0" in text:
-        raise ValueError("a text has no zero bytes")
+def check_words(text: str) -> str:
+    """A text that can be written down; what is wrong with others is said as pydantic wants it."""
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("a text has no unpaired surrogates") from None
-    return text
+        return check_text(text)
+    except InputError as error:
+        raise ValueError(str(error).rstrip(".")) from None
 
 
-Words = Annotated[str, AfterValidator(check_text)]
+Words = Annotated[str, AfterValidator(check_words)]
 Share = Annotated[float, Field(description="Its share of the reranker's belief, of all candidates that took part.")]
 TookPart = Annotated[bool, Field(description="Whether f was spread over it; if not, its f is 0.")]
 
