@@ -7,6 +7,7 @@ characters that the model does not know (emoji, other scripts) are not seen at a
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 STAND_IN = "X"  # what the model reads in place of a URL or code
@@ -29,6 +30,8 @@ RULE = r"^[ \t]*(?:[-=*_~][ \t]*){3,}$"
 STRESS = r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=[^\s*_~])|(?<=[^\s*_~])(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])"
 UNSEEN = re.compile(f"{IMAGE}|{TAG}|{TABLE}|{RULE}|{START}|{STRESS}", re.MULTILINE | re.DOTALL)
 MARKED = re.compile(START, re.MULTILINE)
+
+READING = Lock()  # one text at a time: what spaCy reads meanwhile is forgotten with it
 
 See = Callable[[str], str]  # a word as the model reads and writes it
 
@@ -99,17 +102,20 @@ def cut_lines(text: str) -> Iterator[tuple[int, int]]:
 
 def cut_sentences(text: str) -> Iterator[list[tuple[int, str]]]:
     """Sentences by spaCy's rules, as words and their places."""
+    rules = load_rules()
+    with READING, rules.memory_zone():  # else spaCy keeps every word that it ever saw
+        tokens = [(token.idx, token.text, token.is_space, bool(token.is_sent_start)) for token in rules(text)]
     sentence: list[tuple[int, str]] = []
     ended = False
-    for token in load_rules()(text):
-        ended = ended or bool(token.is_sent_start)
-        if token.is_space:
+    for place, word, is_space, is_start in tokens:
+        ended = ended or is_start
+        if is_space:
             continue
-        if sentence and ended and not continues(sentence, token.text):
+        if sentence and ended and not continues(sentence, word):
             yield sentence
             sentence = []
         ended = False
-        sentence.append((token.idx, token.text))
+        sentence.append((place, word))
     if sentence:
         yield sentence
 
