@@ -17,13 +17,14 @@ from btr.correction.correct import CHUNK
 from btr.correction.corrector import Corrector, Record
 from btr.errors import InputError
 from btr.serving import languagetool, schemas
-from btr.serving.batcher import Batcher, Finish, Full
+from btr.serving.batcher import Batcher, Ended, Finish, Full
 from btr.serving.guard import FAILURE, App, Guard, Refused
 from btr.serving.measures import Measures
 from btr.serving.settings import Settings
 from btr.serving.work import Item, Worker, cut_paragraphs, join, size
 
 RETRY = 5  # seconds after which to ask again
+ENDED = "a thread that makes the answers has ended; start the server again."
 PAGE = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/docs": ("docs.html", "text/html; charset=utf-8"),
@@ -60,6 +61,8 @@ class Service:
             return await self.batcher.run(items)
         except Full:
             raise Refused(503, "too many requests at a time; try again soon.", Retry_After=str(RETRY)) from None
+        except Ended:
+            raise Refused(503, ENDED) from None
         except InputError as error:  # what the models can't do
             raise Refused(422, str(error)) from None
 
@@ -140,7 +143,7 @@ def add_own(api: FastAPI, service: Service) -> None:
     async def health() -> Any:
         """Whether the server is well: else 503, and it has to be started again."""
         if not service.batcher.is_alive:
-            raise Refused(503, "the thread that owns the models has ended; start the server again.")
+            raise Refused(503, ENDED)
         return {"status": "ok"}
 
 
