@@ -16,7 +16,7 @@ from btr.corpus.candidates import Candidates
 from btr.correction.correct import CHUNK
 from btr.correction.corrector import Corrector, Record
 from btr.errors import InputError
-from btr.serving import languagetool, schemas
+from btr.serving import languagetool, log, schemas
 from btr.serving.batcher import Batcher, Ended, Finish, Full
 from btr.serving.guard import FAILURE, App, Guard, Refused
 from btr.serving.measures import Measures
@@ -50,10 +50,16 @@ class Service:
         self.measures.open.set_function(lambda: len(self.batcher.open))
 
     def work(self, items: Sequence[Item]) -> Sequence[Finish[Record]]:
-        """A batch's work with the models, measured."""
+        """A batch's work with the models, measured. If it fails, that is told here: each item may do well alone."""
         self.measures.batches.observe(len(items))
-        with self.measures.working.time():
-            return self.worker.run(items)
+        try:
+            with self.measures.working.time():
+                return self.worker.run(items)
+        except BaseException:
+            if len(items) > 1:
+                self.measures.failed.inc()
+                log.logger.warning("batch failed", exc_info=True, extra={"fields": {"items": len(items)}})
+            raise
 
     async def run(self, items: Sequence[Item]) -> list[Record]:
         """What the models say, if they are not asked too much."""
