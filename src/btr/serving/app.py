@@ -18,12 +18,11 @@ from btr.correction.corrector import Corrector, Record
 from btr.errors import InputError
 from btr.serving import languagetool, log, schemas
 from btr.serving.batcher import Batcher, Ended, Finish, Full
-from btr.serving.guard import FAILURE, App, Guard, Refused
+from btr.serving.guard import FAILURE, App, Guard, Refused, busy
 from btr.serving.measures import Measures
 from btr.serving.settings import Settings
 from btr.serving.work import Item, Worker, cut_paragraphs, join, size
 
-RETRY = 5  # seconds after which to ask again
 ENDED = "a thread that makes the answers has ended; start the server again."
 PAGE = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -66,7 +65,7 @@ class Service:
         try:
             return await self.batcher.run(items)
         except Full:
-            raise Refused(503, "too many requests at a time; try again soon.", Retry_After=str(RETRY)) from None
+            raise busy() from None
         except Ended:
             raise Refused(503, ENDED) from None
         except InputError as error:  # what the models can't do

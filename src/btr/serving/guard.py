@@ -21,6 +21,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
+RETRY = 5  # seconds after which to ask again
 GONE = 499  # the client closed the connection; only the log sees it
 DRAINED = 1 << 25  # bytes of too large a body that are read and forgotten, so that the client hears the answer
 GUARDED = "/v1/", "/v2/check", "/metrics"  # what a token is asked for
@@ -52,6 +53,11 @@ class Refused(Exception):  # noqa: N818 (nothing is wrong with the server)
         return JSONResponse({"detail": self.why}, self.status, self.headers)
 
 
+def busy() -> Refused:
+    """A refusal for now."""
+    return Refused(503, "too many requests at a time; try again soon.", Retry_After=str(RETRY))
+
+
 FAILURE = Refused(500, "something went wrong here; it is in the server's log.")
 
 
@@ -60,6 +66,7 @@ class Guard:
 
     def __init__(self, app: App, settings: Settings, measures: Measures, paths: frozenset[str]) -> None:
         self.app, self.settings, self.measures, self.paths = app, settings, measures, paths
+        self.kept = 0  # bytes of all bodies, those that still come and those that are worked on
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,7 +95,7 @@ class Guard:
             self.note(scope, told["status"], time.perf_counter() - begun)
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Let the application answer, unless the client goes away or the time is up."""
+        """Read what is asked, if it may be."""
         headers, path = Headers(scope=scope), scope["path"]
         guarded = self.settings.token is not None and path.startswith(GUARDED)
         given = read_bearer(headers)
@@ -101,8 +108,16 @@ class Guard:
             await self.read(headers, receive, keep=False)  # since who still sends does not hear of a refusal
             raise
         body = await self.read(headers, receive)
-        if guarded and in_form:
-            self.check_token(read_key(body))
+        self.kept += len(body)
+        try:
+            if guarded and in_form:
+                self.check_token(read_key(body))
+            await self.work(scope, body, receive, send)
+        finally:
+            self.kept -= len(body)
+
+    async def work(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
+        """Let the application answer, unless the client goes away or the time is up."""
         try:
             body.decode()
         except UnicodeDecodeError:
@@ -138,10 +153,14 @@ class Guard:
             raise Refused(401, "a token is needed, as 'Authorization: Bearer TOKEN'.", WWW_Authenticate="Bearer")
 
     async def read(self, headers: Headers, receive: Receive, *, keep: bool = True) -> bytes:
-        """The body, if it is not too large and comes in time; nothing of it if it is not to be kept."""
+        """The body, if it is not too large and comes in time; nothing of it if it is not to be kept.
+
+        All bodies together are no larger than those of the most requests that are taken can be.
+        """
         most, length = self.settings.body, headers.get("content-length", "0")
-        parts, size = [], int(length) if length.isdigit() and int(length) > DRAINED else 0
-        more = size <= DRAINED
+        size = int(length) if length.isdigit() and int(length) > DRAINED else 0
+        more, is_full = size <= DRAINED, False
+        body = bytearray()
         try:
             async with asyncio.timeout(self.settings.seconds):
                 while more:
@@ -150,16 +169,30 @@ class Guard:
                         raise Refused(GONE, "the client went away.")
                     part = message.get("body", b"")
                     size += len(part)
-                    if keep and size <= most:
-                        parts.append(part)
+                    is_full = is_full or (keep and self.kept + len(part) > self.settings.requests * most)
+                    if keep and size <= most and not is_full:
+                        body += part
+                        self.kept += len(part)
+                    else:  # the rest is read and forgotten
+                        self.drop(body)
                     more = message.get("more_body", False) and size <= DRAINED
+            whole = bytes(body)
         except TimeoutError:
             why = f"the body did not come within {self.settings.seconds:g} seconds."
             raise Refused(408, why, Connection="close") from None
+        finally:
+            self.drop(body)
         if size > most:
             why = f"the body is larger than {most:,} bytes; send a shorter text, or several."
             raise Refused(413, why, Connection="close")
-        return b"".join(parts)
+        if is_full:
+            raise busy()
+        return whole
+
+    def drop(self, body: bytearray) -> None:
+        """Forget what has come of a body."""
+        self.kept -= len(body)
+        body.clear()
 
     def note(self, scope: Message, status: int, seconds: float) -> None:
         """Count a request, and write its line."""
