@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import ipaddress
+import socket
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
@@ -25,6 +26,7 @@ RETRY = 5  # seconds after which to ask again
 GONE = 499  # the client closed the connection; only the log sees it
 DRAINED = 1 << 25  # bytes of too large a body that are read and forgotten, so that the client hears the answer
 GUARDED = "/v1/", "/v2/check", "/metrics"  # what a token is asked for
+NAMES = {socket.gethostname().lower(), f"{socket.gethostname()}.local".lower()}  # of this machine
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -138,13 +140,19 @@ class Guard:
                         await task
 
     def check_origin(self, headers: Headers) -> None:
-        """Refuse other web sites, also those that gave their own name to this machine's address."""
-        allowed = self.settings.origins
+        """Refuse other web sites, also those that gave their own name to this machine's address.
+
+        A token, which they don't know, keeps those out as well; only then may others reach the server by any name.
+        """
+        allowed, is_loopback = self.settings.origins, self.settings.loopback
+        if "*" in allowed:
+            return
         host, origin = headers.get("host", ""), headers.get("origin")
-        names = set(map(netloc, allowed))
-        if self.settings.loopback and host not in names and not is_local(host):
-            raise Refused(403, "this server is asked by its address or as localhost; see --allow-origin.")
-        if origin and "*" not in allowed and origin not in allowed and netloc(origin) != host:
+        is_known = host in map(netloc, allowed) or is_own(host, is_loopback)
+        if not is_known and (is_loopback or self.settings.token is None):
+            own = "localhost" if is_loopback else "this machine's name"
+            raise Refused(403, f"this server is asked by its address or as {own}; see --allow-origin.")
+        if origin and origin not in allowed and netloc(origin) != host:
             raise Refused(403, f"requests from {origin} are not allowed; see --allow-origin.")
 
     def check_token(self, given: str | None) -> None:
@@ -226,13 +234,17 @@ def netloc(url: str) -> str:
         return ""
 
 
-def is_local(host: str) -> bool:
-    """Whether a Host header is an address, or localhost: no name that somebody else could have given."""
-    try:
+def is_own(host: str, is_loopback: bool) -> bool:
+    """Whether a Host header is an address, or localhost: no name that somebody else could have given.
+
+    Where others than this machine may ask, nor is its own name one, nor those without a dot, which no web site has.
+    """
+    with suppress(ValueError):
         name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or bool(ipaddress.ip_address(name))
-    except ValueError:
-        return False
+        if name == "localhost" or (not is_loopback and (name in NAMES or "." not in name)):
+            return True
+        return bool(ipaddress.ip_address(name))
+    return False
 
 
 def replay(body: bytes, receive: Receive) -> Receive:
