@@ -18,7 +18,7 @@ from btr.errors import InputError
 from btr.rerankers.base import Rule
 from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.score import load_reranker
-from btr.serving import log
+from btr.serving import guard, log
 from btr.serving.guard import Guard
 
 TEXT = (
@@ -244,6 +244,26 @@ def test_other_sites_may_not_ask_unless_allowed():
             assert allowed == ("https://my.org" if origin == "https://my.org" else None)
         for host, status in (("localhost:1", 200), ("[::1]:1", 200), ("my.org", 200), ("evil.org", 403), ("[", 403)):
             assert httpx.post(f"{address}/v1/correct", headers={"Host": host}, **ask).status_code == status
+
+
+@pytest.mark.parametrize("token", [None, "sesame"])
+def test_others_than_this_machine_need_a_token_to_ask_by_a_name_that_a_site_could_have_given(token, monkeypatch):
+    monkeypatch.setattr(guard, "NAMES", {"box.my.org", "box.local"})
+    own = "192.168.1.5:81", "[fe80::1]:81", "localhost:81", "box:81", "Box.local:81", "box.my.org", "btr.my.org:81"
+    with served(scripted(), loopback=False, token=token, origins=("http://btr.my.org:81",)) as address:
+        for host in (*own, "evil.org:81", "evil.org", "btr.my.org.evil.org:81"):
+            headers = {"Host": host, "Origin": f"http://{host}", "Authorization": f"Bearer {token}"}
+            answer = httpx.post(f"{address}/v1/correct", headers=headers, json={"text": "I has it."}, timeout=60)
+            assert (host, answer.status_code) == (host, 200 if token or host in own else 403)
+    why = "this server is asked by its address or as this machine's name; see --allow-origin."
+    assert answer.json().get("detail") == (None if token else why)
+
+
+def test_all_may_ask_if_all_are_allowed():
+    with served(scripted(), origins=("*",)) as address:
+        headers = {"Host": "evil.org", "Origin": "https://good.org"}
+        answer = httpx.post(f"{address}/v1/correct", headers=headers, json={"text": "I has it."}, timeout=60)
+        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, "*")
 
 
 def test_a_token_is_asked_for():

@@ -21,7 +21,7 @@ import pytest
 from served import Waiting, scripted, served, wait_for
 
 from btr.errors import InputError
-from btr.serving import app
+from btr.serving import app, log
 from btr.serving.serve import allow_connections, serve
 
 HELPERS = Path(__file__).parents[1] / "helpers"
@@ -173,6 +173,34 @@ def test_requests_of_all_are_batched():
     assert len(engine.seen) <= 3
 
 
+class Crowded(Waiting):
+    """Fails with more than one at a time, and quotes them."""
+
+    def search(self, sources, search):
+        found = super().search(sources, search)
+        if len(sources) > 1:
+            raise MemoryError(f"can't read {self.write(sources)}")
+        return found
+
+
+def test_a_batch_that_fails_is_told_though_each_does_well_alone(caplog):
+    engine = Crowded()
+    with served(scripted(engine)) as address, ThreadPoolExecutor(3) as pool:
+        engine.free.clear()
+        first = pool.submit(is_well, address)
+        wait_for(lambda: open_requests(address) == 1)
+        others = [pool.submit(is_well, address) for _ in range(2)]
+        wait_for(lambda: open_requests(address) == 3)
+        engine.free.set()
+        assert all(own.result() for own in (first, *others))
+        assert "btr_batches_failed_total 1.0" in httpx.get(f"{address}/metrics", timeout=60).text
+    (record,) = (own for own in caplog.records if own.levelname == "WARNING")
+    line = json.loads(log.Lines().format(record))
+    assert (line["event"], line["error"]) == ("batch failed", "MemoryError")
+    assert line["items"] in (2, 3)
+    assert "has" not in json.dumps(line)
+
+
 def test_what_takes_too_long_ends():
     engine = Waiting()
     with served(scripted(engine), seconds=0.5) as address:
@@ -235,14 +263,15 @@ def test_who_does_not_read_does_not_hold_up_the_end():
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_the_end_of_the_models_thread_is_told(monkeypatch):
+def test_the_end_of_a_thread_is_told(monkeypatch):
     monkeypatch.setattr(app, "size", lambda item: sys.exit())
     with served(scripted(), seconds=0.5) as address:
         assert httpx.get(f"{address}/health", timeout=60).status_code == 200
         assert httpx.post(f"{address}/v1/correct", json=ASK, timeout=60).status_code == 504
-        answer = httpx.get(f"{address}/health", timeout=60)
-        assert answer.status_code == 503
-        assert "start the server again" in answer.json()["detail"]
+        asked = httpx.get(f"{address}/health", timeout=60), httpx.post(f"{address}/v1/correct", json=ASK, timeout=60)
+        for answer in asked:
+            assert answer.status_code == 503
+            assert answer.json()["detail"] == "a thread that makes the answers has ended; start the server again."
 
 
 def test_sigterm_finishes_what_is_running():

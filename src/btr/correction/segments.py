@@ -7,6 +7,7 @@ marks of Markdown, tags, emoji and words of other scripts are not seen at all, a
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 from unicodedata import name, normalize
 
@@ -36,6 +37,8 @@ UNSEEN = re.compile(f"{IMAGE}|{HIDDEN}|{TAG}|{TABLE}|{RULE}|{START}|{STRESS}", r
 MARKED = re.compile(START, re.MULTILINE)
 UNDERLINE = re.compile(r"[ \t]*(?:={3,}|-{3,})\s*$", re.MULTILINE)
 KEYCAP = re.compile("[0-9]\ufe0f?\u20e3")  # an emoji made of a digit
+
+READING = Lock()  # one text at a time: what spaCy reads meanwhile is forgotten with it
 
 See = Callable[[str], str]  # a word as the model reads and writes it
 
@@ -119,17 +122,20 @@ def cut_lines(text: str) -> Iterator[tuple[int, int]]:
 
 def cut_sentences(text: str) -> Iterator[list[tuple[int, str]]]:
     """Sentences by spaCy's rules, as words and their places."""
+    rules = load_rules()
+    with READING, rules.memory_zone():  # else spaCy keeps every word that it ever saw
+        tokens = [(token.idx, token.text, token.is_space, bool(token.is_sent_start)) for token in rules(text)]
     sentence: list[tuple[int, str]] = []
     ended = False
-    for token in load_rules()(text):
-        ended = ended or bool(token.is_sent_start)
-        if token.is_space:
+    for place, word, is_space, is_start in tokens:
+        ended = ended or is_start
+        if is_space:
             continue
-        if sentence and ended and not continues(sentence, token.text):
+        if sentence and ended and not continues(sentence, word):
             yield sentence
             sentence = []
         ended = False
-        sentence.append((token.idx, token.text))
+        sentence.append((place, word))
     if sentence:
         yield sentence
 

@@ -1,8 +1,10 @@
 """ERRANT's score: typed edits, extracted from a hypothesis by rules, against those of the gold M2 file."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ MODES = "correction", "detection", "token-detection"
 OPERATIONS = {"M": "Missing", "R": "Replacement", "U": "Unnecessary"}
 
 MAX_CELLS = 4_000_000  # words of source × hypothesis: ERRANT compares all with all, and beyond takes minutes or hours
+
+READING = RLock()  # one thread at a time has spaCy: what it reads in a zone is gone with the zone
 
 Key = tuple[int | str, ...]  # what an edit is compared by
 
@@ -198,5 +202,21 @@ def extract_edits(source: str, hypothesis: str) -> list[Edit]:
         raise InputError(
             f"a source of {words:,} words against {others:,} is too long for ERRANT; split it, or use --metric m2."
         )
-    edits = load_annotator().annotate(_parse(source), _parse(hypothesis))
-    return [Edit(edit.o_start, edit.o_end, edit.type, (" ".join(t.text for t in edit.c_toks),)) for edit in edits]
+    with READING:
+        edits = load_annotator().annotate(_parse(source), _parse(hypothesis))
+        return [Edit(edit.o_start, edit.o_end, edit.type, (" ".join(t.text for t in edit.c_toks),)) for edit in edits]
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Forget the sentences that are compared within, and their words, which spaCy would keep as long as it is there.
+
+    Not to be nested.
+    """
+    nlp = load_annotator().nlp
+    with READING, nlp.memory_zone():
+        try:
+            yield
+        finally:
+            _parse.cache_clear()
+            nlp.get_pipe("lemmatizer").cache.clear()

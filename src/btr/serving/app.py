@@ -16,14 +16,14 @@ from btr.corpus.candidates import Candidates
 from btr.correction.correct import CHUNK
 from btr.correction.corrector import Corrector, Record
 from btr.errors import InputError
-from btr.serving import languagetool, schemas
-from btr.serving.batcher import Batcher, Finish, Full
-from btr.serving.guard import FAILURE, App, Guard, Refused
+from btr.serving import languagetool, log, schemas
+from btr.serving.batcher import Batcher, Ended, Finish, Full
+from btr.serving.guard import FAILURE, App, Guard, Refused, busy
 from btr.serving.measures import Measures
 from btr.serving.settings import Settings
 from btr.serving.work import Item, Worker, cut_paragraphs, join, size
 
-RETRY = 5  # seconds after which to ask again
+ENDED = "a thread that makes the answers has ended; start the server again."
 PAGE = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/docs": ("docs.html", "text/html; charset=utf-8"),
@@ -49,17 +49,25 @@ class Service:
         self.measures.open.set_function(lambda: len(self.batcher.open))
 
     def work(self, items: Sequence[Item]) -> Sequence[Finish[Record]]:
-        """A batch's work with the models, measured."""
+        """A batch's work with the models, measured. If it fails, that is told here: each item may do well alone."""
         self.measures.batches.observe(len(items))
-        with self.measures.working.time():
-            return self.worker.run(items)
+        try:
+            with self.measures.working.time():
+                return self.worker.run(items)
+        except BaseException:
+            if len(items) > 1:
+                self.measures.failed.inc()
+                log.logger.warning("batch failed", exc_info=True, extra={"fields": {"items": len(items)}})
+            raise
 
     async def run(self, items: Sequence[Item]) -> list[Record]:
         """What the models say, if they are not asked too much."""
         try:
             return await self.batcher.run(items)
         except Full:
-            raise Refused(503, "too many requests at a time; try again soon.", Retry_After=str(RETRY)) from None
+            raise busy() from None
+        except Ended:
+            raise Refused(503, ENDED) from None
         except InputError as error:  # what the models can't do
             raise Refused(422, str(error)) from None
 
@@ -140,7 +148,7 @@ def add_own(api: FastAPI, service: Service) -> None:
     async def health() -> Any:
         """Whether the server is well: else 503, and it has to be started again."""
         if not service.batcher.is_alive:
-            raise Refused(503, "the thread that owns the models has ended; start the server again.")
+            raise Refused(503, ENDED)
         return {"status": "ok"}
 
 

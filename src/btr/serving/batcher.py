@@ -21,6 +21,10 @@ class Full(Exception):  # noqa: N818 (the server is well)
     """As many requests are waiting as the server takes."""
 
 
+class Ended(Exception):  # noqa: N818 (named like the other)
+    """A thread is gone, and nobody would get an answer."""
+
+
 class Task(Generic[Item, Result]):
     """A request: items of which some may be done, some in work and some waiting."""
 
@@ -96,6 +100,8 @@ class Batcher(Generic[Item, Result]):
             return []
         if len(self.open) >= self.most or self._closed:
             raise Full
+        if not self.is_alive:
+            raise Ended
         task: Task[Item, Result] = Task(items)
         self.open.add(task)
         with self._ready:

@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import ipaddress
+import socket
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
@@ -21,9 +22,11 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
+RETRY = 5  # seconds after which to ask again
 GONE = 499  # the client closed the connection; only the log sees it
 DRAINED = 1 << 25  # bytes of too large a body that are read and forgotten, so that the client hears the answer
 GUARDED = "/v1/", "/v2/check", "/metrics"  # what a token is asked for
+NAMES = {socket.gethostname().lower(), f"{socket.gethostname()}.local".lower()}  # of this machine
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -52,6 +55,11 @@ class Refused(Exception):  # noqa: N818 (nothing is wrong with the server)
         return JSONResponse({"detail": self.why}, self.status, self.headers)
 
 
+def busy() -> Refused:
+    """A refusal for now."""
+    return Refused(503, "too many requests at a time; try again soon.", Retry_After=str(RETRY))
+
+
 FAILURE = Refused(500, "something went wrong here; it is in the server's log.")
 
 
@@ -60,6 +68,7 @@ class Guard:
 
     def __init__(self, app: App, settings: Settings, measures: Measures, paths: frozenset[str]) -> None:
         self.app, self.settings, self.measures, self.paths = app, settings, measures, paths
+        self.kept = 0  # bytes of all bodies, those that still come and those that are worked on
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,7 +97,7 @@ class Guard:
             self.note(scope, told["status"], time.perf_counter() - begun)
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Let the application answer, unless the client goes away or the time is up."""
+        """Read what is asked, if it may be."""
         headers, path = Headers(scope=scope), scope["path"]
         guarded = self.settings.token is not None and path.startswith(GUARDED)
         given = read_bearer(headers)
@@ -101,8 +110,16 @@ class Guard:
             await self.read(headers, receive, keep=False)  # since who still sends does not hear of a refusal
             raise
         body = await self.read(headers, receive)
-        if guarded and in_form:
-            self.check_token(read_key(body))
+        self.kept += len(body)
+        try:
+            if guarded and in_form:
+                self.check_token(read_key(body))
+            await self.work(scope, body, receive, send)
+        finally:
+            self.kept -= len(body)
+
+    async def work(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
+        """Let the application answer, unless the client goes away or the time is up."""
         try:
             body.decode()
         except UnicodeDecodeError:
@@ -123,13 +140,19 @@ class Guard:
                         await task
 
     def check_origin(self, headers: Headers) -> None:
-        """Refuse other web sites, also those that gave their own name to this machine's address."""
-        allowed = self.settings.origins
+        """Refuse other web sites, also those that gave their own name to this machine's address.
+
+        A token, which they don't know, keeps those out as well; only then may others reach the server by any name.
+        """
+        allowed, is_loopback = self.settings.origins, self.settings.loopback
+        if "*" in allowed:
+            return
         host, origin = headers.get("host", ""), headers.get("origin")
-        names = set(map(netloc, allowed))
-        if self.settings.loopback and host not in names and not is_local(host):
-            raise Refused(403, "this server is asked by its address or as localhost; see --allow-origin.")
-        if origin and "*" not in allowed and origin not in allowed and netloc(origin) != host:
+        is_known = host in map(netloc, allowed) or is_own(host, is_loopback)
+        if not is_known and (is_loopback or self.settings.token is None):
+            own = "localhost" if is_loopback else "this machine's name"
+            raise Refused(403, f"this server is asked by its address or as {own}; see --allow-origin.")
+        if origin and origin not in allowed and netloc(origin) != host:
             raise Refused(403, f"requests from {origin} are not allowed; see --allow-origin.")
 
     def check_token(self, given: str | None) -> None:
@@ -138,10 +161,14 @@ class Guard:
             raise Refused(401, "a token is needed, as 'Authorization: Bearer TOKEN'.", WWW_Authenticate="Bearer")
 
     async def read(self, headers: Headers, receive: Receive, *, keep: bool = True) -> bytes:
-        """The body, if it is not too large and comes in time; nothing of it if it is not to be kept."""
+        """The body, if it is not too large and comes in time; nothing of it if it is not to be kept.
+
+        All bodies together are no larger than those of the most requests that are taken can be.
+        """
         most, length = self.settings.body, headers.get("content-length", "0")
-        parts, size = [], int(length) if length.isdigit() and int(length) > DRAINED else 0
-        more = size <= DRAINED
+        size = int(length) if length.isdigit() and int(length) > DRAINED else 0
+        more, is_full = size <= DRAINED, False
+        body = bytearray()
         try:
             async with asyncio.timeout(self.settings.seconds):
                 while more:
@@ -150,16 +177,30 @@ class Guard:
                         raise Refused(GONE, "the client went away.")
                     part = message.get("body", b"")
                     size += len(part)
-                    if keep and size <= most:
-                        parts.append(part)
+                    is_full = is_full or (keep and self.kept + len(part) > self.settings.requests * most)
+                    if keep and size <= most and not is_full:
+                        body += part
+                        self.kept += len(part)
+                    else:  # the rest is read and forgotten
+                        self.drop(body)
                     more = message.get("more_body", False) and size <= DRAINED
+            whole = bytes(body)
         except TimeoutError:
             why = f"the body did not come within {self.settings.seconds:g} seconds."
             raise Refused(408, why, Connection="close") from None
+        finally:
+            self.drop(body)
         if size > most:
             why = f"the body is larger than {most:,} bytes; send a shorter text, or several."
             raise Refused(413, why, Connection="close")
-        return b"".join(parts)
+        if is_full:
+            raise busy()
+        return whole
+
+    def drop(self, body: bytearray) -> None:
+        """Forget what has come of a body."""
+        self.kept -= len(body)
+        body.clear()
 
     def note(self, scope: Message, status: int, seconds: float) -> None:
         """Count a request, and write its line."""
@@ -193,13 +234,17 @@ def netloc(url: str) -> str:
         return ""
 
 
-def is_local(host: str) -> bool:
-    """Whether a Host header is an address, or localhost: no name that somebody else could have given."""
-    try:
+def is_own(host: str, is_loopback: bool) -> bool:
+    """Whether a Host header is an address, or localhost: no name that somebody else could have given.
+
+    Where others than this machine may ask, nor is its own name one, nor those without a dot, which no web site has.
+    """
+    with suppress(ValueError):
         name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or bool(ipaddress.ip_address(name))
-    except ValueError:
-        return False
+        if name == "localhost" or (not is_loopback and (name in NAMES or "." not in name)):
+            return True
+        return bool(ipaddress.ip_address(name))
+    return False
 
 
 def replay(body: bytes, receive: Receive) -> Receive:

@@ -15,6 +15,9 @@ class Measures:
         self.requests = Counter("btr_requests", "Requests answered.", ["path", "status"], registry=own)
         self.seconds = Histogram("btr_request_seconds", "Time to answer.", ["path"], buckets=SECONDS, registry=own)
         self.batches = Histogram("btr_batch_items", "Paragraphs in a batch.", buckets=ITEMS, registry=own)
+        self.failed = Counter(
+            "btr_batches_failed", "Batches that failed, and whose paragraphs were tried one by one.", registry=own
+        )
         self.working = Histogram(
             "btr_batch_seconds", "Time that the models took for a batch.", buckets=SECONDS, registry=own
         )

@@ -13,6 +13,7 @@ from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import BAD, Corrector, Examined, Record, describe, find_edits, place_edits
 from btr.correction.render import write_text
 from btr.correction.segments import Segment
+from btr.metrics.errant import forgetting
 from btr.rerankers.base import Decision, Reranked
 from btr.rerankers.free import Base
 from btr.serving.batcher import Finish
@@ -71,10 +72,13 @@ class Worker:
         """Ask the models about all items; for each, a function gives its record, without the models."""
         examined = self.corrector.examine([item.block for item in items if isinstance(item, Paragraph)])
         scored = self.score([item for item in items if isinstance(item, Candidates)])
-        return [
-            partial(write, item.detailed, *next(examined)) if isinstance(item, Paragraph) else next(scored)
-            for item in items
-        ]
+        try:
+            return [
+                partial(write, item.detailed, *next(examined)) if isinstance(item, Paragraph) else next(scored)
+                for item in items
+            ]
+        finally:
+            self.corrector.see.cache_clear()  # users' words
 
     def score(self, rows: Sequence[Candidates]) -> Iterator[Finish[Record]]:
         """Candidates' scores by the reranker, or by the base model if there is none; what is too much is refused."""
@@ -133,7 +137,8 @@ def refuse(cost: int) -> NoReturn:
 
 def write(detailed: bool, block: Block, found: Sequence[Examined]) -> Record:
     """A paragraph's record, as those of `Corrector.correct_blocks`."""
-    sentences = [(detail if detailed else describe)(block, *own) for own in found]
+    with forgetting():
+        sentences = [(detail if detailed else describe)(block, *own) for own in found]
     return {"start": block.start, "text": block.text, "sentences": sentences}
 
 
