@@ -103,6 +103,20 @@ def test_a_dataset_that_cannot_be_had(monkeypatch):
     assert asked == [(("allenai/c4", "realnewslike"), {"split": "train", "streaming": True})]
 
 
+def test_a_gap_needs_log_probs_where_there_is_something_to_compare(tmp_path):
+    pairs, candidates = tmp_path / "pairs.tsv", tmp_path / "candidates.jsonl"
+    pairs.write_text("a b\ta c\nd\td\n")
+    rows = [{"source": "a b", "candidates": ["a d", "a c", "a d"]}, {"source": "d", "candidates": ["d"]}]
+    objective = Objective(negatives=2, listwise=True, softness=0.3, gap=1.0)
+    data = Data(pairs=[str(pairs)], candidates=[str(candidates)])
+    candidates.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"candidates\.jsonl, line 1: has no log_probs, which objective\.gap compares"):
+        list(read_groups(data, objective))
+    rows[0]["log_probs"] = [-1.0, -2.0, -3.0]
+    candidates.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [group.log_probs for group in read_groups(data, objective)] == [(-1.0, -2.0), ()]
+
+
 def test_synthetic_pairs(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text(

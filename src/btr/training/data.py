@@ -105,7 +105,7 @@ def read_groups(data: Data, objective: Objective) -> Iterator[Group]:
             unique = [text for text in dict.fromkeys(row.candidates) if text.strip()]
             log_probs = dict(zip(reversed(row.candidates), reversed(row.log_probs or ())))
             known = tuple(own for own in map(log_probs.get, unique) if own is not None)
-            if objective.gap is not None and len(known) < len(unique):
+            if objective.gap is not None and 1 < len(unique) != len(known):
                 raise InputError(f"{name}, line {line}: has no log_probs, which objective.gap compares.")
             yield Group(source, [gold, *(text for text in unique if text != gold)], unique, known)
     if data.synthetic is not None:

@@ -36,7 +36,7 @@ class ListwiseTask(BTRTask):
         read = [self.tokenizer(text)["input_ids"] for text in texts]
         kept = [k for k, row in enumerate(read) if row not in read[:k]]
         if objective.gap is not None:
-            kept = [k for k in kept if log_probs[k] >= log_probs[0] - objective.gap]
+            kept = [k for k in kept if k < len(log_probs) and log_probs[k] >= log_probs[0] - objective.gap]
         rows = [read[k] for k in kept]
         if len(rows) < 2:  # nothing to compare
             return None
