@@ -78,7 +78,7 @@ class Worker:
                 for item in items
             ]
         finally:
-            self.corrector.see.cache_clear()  # users' words
+            self.corrector.see_known.cache_clear()  # users' words
 
     def score(self, rows: Sequence[Candidates]) -> Iterator[Finish[Record]]:
         """Candidates' scores by the reranker, or by the base model if there is none; what is too much is refused."""
