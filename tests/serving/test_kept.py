@@ -67,7 +67,7 @@ def test_no_word_of_a_text_is_kept():
             answer = httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=60).json()
             assert answer["text"] == text.replace("has", "have")
         assert (known(rules), known(annotator)) == before
-    assert corrector.see.cache_info().currsize == 0
+    assert corrector.see_known.cache_info().currsize == 0
     assert errant._parse.cache_info().currsize == 0
     assert not annotator.get_pipe("lemmatizer").cache
 
