@@ -222,8 +222,8 @@ def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
 
 
 def test_profiles(tmp_path):
-    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 2}}')
-    assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 2, 0.3, 2.0)
+    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 2, "weight": 0.5}}')
+    assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 2, 0.3, 2.0, 0.5)
     with pytest.raises(InputError, match="profile must be one of minimal, fluency, not 'nice'"):
         read_profile(str(tmp_path), "nice")
     with pytest.raises(InputError, match=r"profiles\.json: is no file of profiles"):
@@ -340,7 +340,7 @@ def test_tiny_models_of_all_kinds_work_together(tmp_path):
 
 def test_several_rerankers_are_one_with_the_profile_of_the_first_that_has_any(tmp_path):
     base, other = tiny.save_t5(tmp_path / "base"), tiny.save_t5(tmp_path / "btr", bidirectional=True)
-    profile = {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 9}
+    profile = {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 9, "weight": 0.5}
     (tmp_path / "btr" / "profiles.json").write_text(json.dumps({"minimal": profile}))
     corrector = Corrector.load(base, ["base", f"l2r:{base}", f"contrast:{other}"])
     assert corrector.reranker.kind == "base+l2r+contrast"

@@ -98,7 +98,8 @@ class Corrector:
             return cls(loaded, search, None, rule)
         int8 = bool(with_model) and choose_device(device).type == "cpu" and can_quantise()
         own = [load_reranker(spec, device=device, int8=int8) for spec in specs]
-        together = own[0] if len(own) == 1 else Ensemble(own)
+        weights = [settings.weight if spec in with_model else 1.0 for spec in specs]
+        together = own[0] if len(own) == 1 else Ensemble(own, weights=() if set(weights) == {1.0} else weights)
         return cls(loaded, search, together, rule, gap=settings.gap, threads=torch.get_num_threads() if int8 else 1)
 
     @property

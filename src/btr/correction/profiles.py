@@ -12,13 +12,14 @@ NAMES = "minimal", "fluency"
 
 
 class Profile(NamedTuple):
-    """How many candidates are written, and how many of them take part; how much f must rise; and how far below the
-    first one's log-probability those may be that take part."""
+    """How many candidates are written, and how many of them take part; how much f must rise; how far below the first
+    one's log-probability those may be that take part; and what the model's scores count beside others'."""
 
     candidates: int = 5
     top: int | None = None
     threshold: float = 0.0
     gap: float | None = None
+    weight: float = 1.0
 
 
 def read_profile(model: str, name: str) -> Profile:
@@ -29,7 +30,7 @@ def read_profile(model: str, name: str) -> Profile:
     try:
         own = json.loads((folder / FILE).read_text(encoding="utf-8"))[name]
         numbers = int(own["candidates"]), int(own["top"])
-        return Profile(*numbers, float(own["threshold"]), float(own["gap"]))
+        return Profile(*numbers, float(own["threshold"]), float(own["gap"]), float(own["weight"]))
     except FileNotFoundError:
         return Profile()
     except (ValueError, KeyError, TypeError, OSError) as error:
