@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btr.correction import blocks
-from btr.correction.blocks import MAX_BLOCK, cut_blocks, decode, read_blocks
+from btr.correction.blocks import MAX_BLOCK, Block, cut_blocks, decode, read_blocks
 from btr.errors import InputError
 
 
@@ -105,7 +105,7 @@ def test_a_long_line_of_code_is_code_to_its_end():
 @pytest.mark.parametrize("text", ["---\na: b\n---\nHe go.\n", "```\nx\n```\nHe go.\n", "He go.\n"])
 def test_a_byte_order_mark_is_a_block_of_its_own(text):
     first, *rest = cut(f"\ufeff{text}", markdown=True)
-    assert first == ("\ufeff", 0, False)
+    assert first == Block("\ufeff", 0, False)
     assert rest == [block._replace(start=block.start + 1) for block in cut(text, markdown=True)]
     assert "".join(block.text for block in rest if block.prose) == "He go.\n"
 

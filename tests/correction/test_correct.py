@@ -22,7 +22,7 @@ from btr.correction.correct import chunks, correct_file, correct_with
 from btr.correction.corrector import Corrector, telling
 from btr.correction.language import is_english
 from btr.correction.profiles import read_profile
-from btr.correction.render import FORMS, Renderer, write_text
+from btr.correction.render import FORMS, Renderer, write_m2, write_text
 from btr.correction.segments import cut_segments
 from btr.errors import InputError, Interrupted
 from btr.rerankers.base import Rule
@@ -222,7 +222,9 @@ def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
 
 
 def test_profiles(tmp_path):
-    (tmp_path / "profiles.json").write_text('{"minimal": {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 2, "weight": 0.5}}')
+    (tmp_path / "profiles.json").write_text(
+        '{"minimal": {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 2, "weight": 0.5}}'
+    )
     assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 2, 0.3, 2.0, 0.5)
     with pytest.raises(InputError, match="profile must be one of minimal, fluency, not 'nice'"):
         read_profile(str(tmp_path), "nice")
@@ -345,12 +347,25 @@ def test_several_rerankers_are_one_with_the_profile_of_the_first_that_has_any(tm
     corrector = Corrector.load(base, ["base", f"l2r:{base}", f"contrast:{other}"])
     assert corrector.reranker.kind == "base+l2r+contrast"
     assert (corrector.search.size, corrector.rule.top, corrector.rule.threshold, corrector.gap) == (4, 2, 0.3, 9)
-    assert re.search(r"\|base\|btr:.*\+l2r\|model:.*\+contrast\|model:.*\|average:log\|top:2", corrector.signature)
+    assert re.search(r"\|base\|btr:.*\+l2r\|model:.*\+contrast\|.*\|weights:1,0.5,0.5\|top:2", corrector.signature)
     row = Candidates("he go", ("he goes", "go"), (-1.0, -3.0))
     (scored,) = corrector.score([row])
     parts = [own.score_many([row])[0].means for own in corrector.reranker.rerankers]
-    assert scored.means == pytest.approx([sum(own) for own in zip(*parts)])
+    assert scored.means == pytest.approx([one + (two + three) / 2 for one, two, three in zip(*parts)])
     assert parts[0] == (-1.0, -3.0)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 7, float("nan")])
+def test_a_threshold_is_from_0_to_1(threshold):
+    with pytest.raises(InputError, match="the threshold is a difference of probabilities, from 0 to 1, not"):
+        Corrector(Scripted(), Search(size=2), Opposed(), Rule(threshold))
+
+
+def test_a_sentence_longer_than_a_block_is_counted():
+    text = f"I has it. {'word ' * 4_000}\n\nI has it.\n"
+    result = correct_with(Corrector(Scripted(), Search(size=2), Opposed(), Rule(0.5)), text)
+    assert [sentence.get("left") for sentence in result.sentences].count("too_long") == 1
+    assert "".join(write_m2({"sentences": [own]}) for own in result.sentences if not own["source"]) == ""
 
 
 @pytest.mark.parametrize("reranker", [[], ["none", "base"], ["mbr", "none"]])

@@ -71,6 +71,17 @@ def test_headings_and_items_are_marked():
     assert [segment.marked for segment in cut_segments("# Title\nSome text\n- item\n", str)] == [True, False, True]
 
 
+def test_other_scripts_are_not_seen_though_the_model_may_know_their_letters():
+    (segment,) = cut_segments("He said как дела, я and μία to her.", str)
+    assert segment.source == "He said , and to her ."
+
+
+@pytest.mark.parametrize("sign", ["👍🏽", "❤️", "👨\u200d👩\u200d👧", "1️⃣", "🇩🇪", "😀"])
+def test_emoji_leave_the_full_stop_beside_them(sign):
+    text = f"I like it {sign}. This are good{sign}!"
+    assert [segment.source for segment in cut_segments(text, str)] == ["I like it .", "This are good !"]
+
+
 @pytest.mark.parametrize("line", ["===", "------", "  ---  ", "===\r"])
 def test_a_heading_that_is_underlined_is_marked(line):
     found = list(cut_segments(f"Before it.\nMy day\n{line}\nSome text\n", str))

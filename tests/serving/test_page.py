@@ -201,6 +201,12 @@ def test_the_keyboard_reaches_the_buttons_of_every_mark(page, key):
     page.keyboard.press(key)
     expect(marks(page).nth(1)).to_have_attribute("data-state", "dismissed")
     expect(marks(page).nth(2)).to_be_focused()
+    page.keyboard.press(key)
+    page.keyboard.press("Escape")
+    expect(marks(page).nth(2)).to_be_focused()
+    page.keyboard.press(key)
+    page.keyboard.press("a")  # the button says so
+    expect(marks(page).nth(2)).to_have_attribute("data-state", "accepted")
 
 
 def reach(page, selector):

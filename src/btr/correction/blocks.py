@@ -28,11 +28,12 @@ INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 
 
 class Block(NamedTuple):
-    """A stretch of the text, where it begins, and whether it is prose."""
+    """A stretch of the text, where it begins, and whether it is prose; or begins a sentence that is too long."""
 
     text: str
     start: int
     prose: bool
+    too_long: bool = False
 
 
 def read_blocks(path: PathLike, markdown: bool) -> Iterator[Block]:
@@ -79,14 +80,14 @@ def cut_blocks(lines: Iterable[str], markdown: bool = False) -> Iterator[Block]:
     if first.startswith(BYTE_ORDER):
         yield Block(BYTE_ORDER, 0, False)
         start, first = 1, first[1:]
-    for text, prose in cut_paragraphs(chain([first], lines), markdown):
+    for text, *about in cut_paragraphs(chain([first], lines), markdown):
         for place in range(0, len(text), MAX_BLOCK):
-            yield Block(text[place : place + MAX_BLOCK], start + place, prose)
+            yield Block(text[place : place + MAX_BLOCK], start + place, *about)
         start += len(text)
 
 
-def cut_paragraphs(lines: Iterable[str], markdown: bool) -> Iterator[tuple[str, bool]]:
-    """Stretches of lines that are prose, none longer than a block, and lines that are not."""
+def cut_paragraphs(lines: Iterable[str], markdown: bool) -> Iterator[tuple[str, bool, bool]]:
+    """Stretches of lines that are prose, none longer than a block, and lines that are not; and what is too long."""
     own, code = Paragraph(), Code(markdown)
     begins, prose = True, False
     for line in lines:
@@ -97,7 +98,7 @@ def cut_paragraphs(lines: Iterable[str], markdown: bool) -> Iterator[tuple[str, 
             yield from own.add(line)
         else:
             yield from own.end()
-            yield line, False
+            yield line, False, False
     yield from own.end()
 
 
@@ -154,23 +155,23 @@ class Paragraph:
     def __init__(self) -> None:
         self.text, self.torn = "", False
 
-    def add(self, line: str) -> Iterator[tuple[str, bool]]:
+    def add(self, line: str) -> Iterator[tuple[str, bool, bool]]:
         for place in range(0, len(line), MAX_BLOCK):
             self.text += line[place : place + MAX_BLOCK]
             while len(self.text) > MAX_BLOCK:
                 yield self.take()
 
-    def end(self) -> Iterator[tuple[str, bool]]:
+    def end(self) -> Iterator[tuple[str, bool, bool]]:
         while self.torn and self.text:
             yield self.take()
         if self.text:
-            yield self.text, True
+            yield self.text, True, False
         self.text, self.torn = "", False
 
-    def take(self) -> tuple[str, bool]:
+    def take(self) -> tuple[str, bool, bool]:
         """Cut a block off: up to the last end of a sentence, or the first one if it begins in the midst of one."""
         ends = [match.end() for match in ENDS.finditer(self.text, 0, MAX_BLOCK)]
         end = (ends[0] if self.torn else ends[-1]) if ends else MAX_BLOCK
-        prose = bool(ends) and not self.torn
+        prose, too_long = bool(ends) and not self.torn, not ends and not self.torn
         block, self.text, self.torn = self.text[:end], self.text[end:], not ends
-        return block, prose
+        return block, prose, too_long

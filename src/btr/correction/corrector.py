@@ -123,8 +123,7 @@ class Corrector:
     def correct_blocks(self, blocks: Sequence[Block]) -> Iterator[Record]:
         """A record for each block: its text, and its sentences. Sentences of all blocks are batched."""
         for block, found in self.examine(blocks):
-            sentences = [describe(block, *own) for own in found]
-            yield {"start": block.start, "text": block.text, "sentences": sentences}
+            yield write_record(block, [describe(block, *own) for own in found])
 
     def examine(self, blocks: Sequence[Block]) -> Iterator[tuple[Block, list[Examined]]]:
         """The sentences of each block, with their candidates and the choice among them."""
@@ -202,6 +201,14 @@ def usable(record: Record, gap: float | None = None) -> list[str]:
     if gap is not None:
         bad |= {number for number, own in enumerate(log_probs) if own < log_probs[0] - gap}
     return [text if number == 0 or number not in bad else "" for number, text in enumerate(record["candidates"])]
+
+
+def write_record(block: Block, sentences: list[Record]) -> Record:
+    """A block with its sentences; of one that is longer than a block, the part that begins it stands for all."""
+    if block.too_long:
+        whole = {"start": block.start, "end": block.start + len(block.text), "source": "", "edits": [], "tokens": []}
+        sentences = [{**whole, "left": TOO_LONG}]
+    return {"start": block.start, "text": block.text, "sentences": sentences}
 
 
 def describe(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:

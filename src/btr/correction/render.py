@@ -71,6 +71,8 @@ def write_m2(record: Record) -> str:
     """The sentences in M2, their edits typed by ERRANT."""
     lines = []
     for sentence in record["sentences"]:
+        if not sentence["source"]:  # too long to be read at all
+            continue
         edits = tuple(Edit(start, end, kind, (words,)) for start, end, kind, words in sentence["tokens"])
         lines.append(format_m2(Sentence(sentence["source"], {0: edits})))
     return "".join(lines)

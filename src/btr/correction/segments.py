@@ -33,10 +33,11 @@ TABLE = r"^[ \t]*\|[^\n]*$"
 START = r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+|^[ \t]*>"
 RULE = r"^[ \t]*(?:[-=*_~][ \t]*){3,}\r?$"
 STRESS = r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=[^\s*_~])|(?<=[^\s*_~])(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])"
-UNSEEN = re.compile(f"{IMAGE}|{HIDDEN}|{TAG}|{TABLE}|{RULE}|{START}|{STRESS}", re.MULTILINE | re.DOTALL)
+SIGN = "\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\u20e3"  # emoji, and what varies and joins them
+EMOJI = f"[0-9#*](?=\ufe0f?\u20e3)|[{SIGN}]+"
+UNSEEN = re.compile(f"{IMAGE}|{HIDDEN}|{TAG}|{TABLE}|{RULE}|{START}|{STRESS}|{EMOJI}", re.MULTILINE | re.DOTALL)
 MARKED = re.compile(START, re.MULTILINE)
 UNDERLINE = re.compile(r"[ \t]*(?:={3,}|-{3,})\s*$", re.MULTILINE)
-KEYCAP = re.compile("[0-9]\ufe0f?\u20e3")  # an emoji made of a digit
 
 READING = Lock()  # one text at a time: what spaCy reads meanwhile is forgotten with it
 
@@ -74,8 +75,9 @@ def cut_segments(text: str, see: See) -> Iterator[Segment]:
             for place, word in sentence:
                 place += start
                 is_hidden = not fixed.isdisjoint(range(place, place + len(word)))
-                is_fixed = is_hidden or (not see(word) and is_latin(word))
-                seen = STAND_IN if is_fixed else see(word)
+                known = "" if is_foreign(word) else see(word)
+                is_fixed = is_hidden or (not known and is_latin(word))
+                seen = STAND_IN if is_fixed else known
                 if seen:
                     tokens.append(Token(place, place + len(word), seen, is_fixed))
             if tokens:
@@ -84,8 +86,13 @@ def cut_segments(text: str, see: See) -> Iterator[Segment]:
 
 def is_latin(word: str) -> bool:
     """Whether a word has a Latin letter or a digit: without it, the sentence would not be whole."""
-    chars = KEYCAP.sub("", normalize("NFKD", word))
+    chars = normalize("NFKD", word)
     return any((char.isascii() and char.isalnum()) or name(char, "").startswith("LATIN ") for char in chars)
+
+
+def is_foreign(word: str) -> bool:
+    """Whether a word is of another script, some of whose letters the model knows but can't use."""
+    return not word.isascii() and any(char.isalpha() for char in word) and not is_latin(word)
 
 
 def hide(text: str) -> tuple[str, set[int]]:

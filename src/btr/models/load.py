@@ -174,6 +174,7 @@ def fetch(name: str) -> Path:
 
 def read_config(folder: str, name: str) -> Any:
     """A model's configuration, from a folder or the hub."""
+    quiet()
     if Path(folder).is_dir() and not (Path(folder) / "config.json").is_file():
         raise InputError(f"{name}: has no config.json; is this a model's folder?")
     try:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from btr.corpus.candidates import Candidates, is_runaway
 from btr.corpus.scores import Scored
+from btr.errors import InputError
 
 FARTHEST = 700.0  # below the best score: e to the minus of more might be 0
 
@@ -42,6 +43,10 @@ class Rule:
     top: int | None = None  # a_pred: how many candidates take part
     at_least: bool = False
     drop_runaways: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise InputError(f"the threshold is a difference of probabilities, from 0 to 1, not {self.threshold:g}.")
 
     def takes_part(self, source: str, candidates: Sequence[str]) -> list[int]:
         """The candidates that f is spread over: unique and not empty."""

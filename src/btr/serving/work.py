@@ -10,7 +10,7 @@ from btr.candidates.base import Tokens
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
 from btr.correction.blocks import Block, cut_blocks
-from btr.correction.corrector import BAD, Corrector, Examined, Record, describe, find_edits, place_edits
+from btr.correction.corrector import BAD, Corrector, Examined, Record, describe, find_edits, place_edits, write_record
 from btr.correction.render import write_text
 from btr.correction.segments import Segment
 from btr.metrics.errant import forgetting
@@ -139,7 +139,7 @@ def write(detailed: bool, block: Block, found: Sequence[Examined]) -> Record:
     """A paragraph's record, as those of `Corrector.correct_blocks`."""
     with forgetting():
         sentences = [(detail if detailed else describe)(block, *own) for own in found]
-    return {"start": block.start, "text": block.text, "sentences": sentences}
+    return write_record(block, sentences)
 
 
 def detail(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:

@@ -35,7 +35,9 @@ async function ask(path, body) {
   const headers = { "Content-Type": "application/json" };
   if (token) headers.Authorization = `Bearer ${token}`;
   const options = body ? { method: "POST", body: JSON.stringify(body), signal: asking.signal } : {};
-  const response = await fetch(path, { ...options, headers });
+  const response = await fetch(path, { ...options, headers }).catch((error) => {
+    throw error.name === "AbortError" ? error : new Error("The server can't be reached; is btr serve running?");
+  });
   const answer = await response.json().catch(() => ({}));
   $("access").hidden = response.status !== 401;
   if (!response.ok) throw new Error(answer.detail || `The server answered ${response.status}.`);
@@ -301,11 +303,12 @@ $("result").addEventListener("click", (event) => {
   mark.focus();
   if (!event.detail) $("accept").focus();  // by Enter or Space: Tab alone would go to the next mark
 });
-$("result").addEventListener("keydown", (event) => {
+for (const place of ["result", "about"]) $(place).addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
   if (key === "a") decideCurrent("accepted");
   if (key === "d") decideCurrent("dismissed");
+  if (key === "escape" && place === "about") document.querySelector(".mark.current")?.focus();
 });
 $("sentences").addEventListener("click", (event) => {
   const button = event.target.closest(".candidate");
