@@ -273,7 +273,8 @@ def test_a_token_is_asked_for():
             assert client.get(path).status_code == 200
         for path in ("/v1/models", "/metrics"):
             assert client.get(path).status_code == 401
-            assert client.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
+            wrong = client.get(path, headers={"Authorization": "Bearer wrong"})
+            assert (wrong.status_code, wrong.json()["detail"]) == (401, "this token is not the server's.")
             assert client.get(path, headers=known).status_code == 200
         assert correct(client, "I has it.").status_code == 401
         form = {"language": "en", "text": "I has it.", "username": "me"}

@@ -344,6 +344,12 @@ def test_a_token_that_no_header_can_have_is_told_in_a_sentence(token):
         serve(port=0, token=token)
 
 
+@pytest.mark.parametrize("origin", ["foo", "http://x/path", "my.org:81", "http://"])
+def test_an_origin_is_a_scheme_and_a_host(origin):
+    with pytest.raises(InputError, match="is no origin, such as https"):
+        serve(port=0, allow_origin=["https://my.org/", origin])
+
+
 def test_a_port_that_is_taken_is_told_in_a_sentence():
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="listen at 127"):
         serve(port=taken.getsockname()[1])

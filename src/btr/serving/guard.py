@@ -157,8 +157,10 @@ class Guard:
 
     def check_token(self, given: str | None) -> None:
         """Refuse who does not know the token."""
-        if not hmac.compare_digest((given or "").strip().encode(), (self.settings.token or "").encode()):
-            raise Refused(401, "a token is needed, as 'Authorization: Bearer TOKEN'.", WWW_Authenticate="Bearer")
+        own = (given or "").strip()
+        if not hmac.compare_digest(own.encode(), (self.settings.token or "").encode()):
+            why = "this token is not the server's" if own else "a token is needed, as 'Authorization: Bearer TOKEN'"
+            raise Refused(401, f"{why}.", WWW_Authenticate="Bearer")
 
     async def read(self, headers: Headers, receive: Receive, *, keep: bool = True) -> bytes:
         """The body, if it is not too large and comes in time; nothing of it if it is not to be kept.

@@ -39,6 +39,11 @@ def serve(
     if token is not None and not re.fullmatch("[!-~]+", token):
         raise InputError("a token is one or more letters, digits and signs of ASCII, without spaces; see --token.")
     origins = tuple(origin.rstrip("/") for origin in allow_origin)
+    for origin in origins:
+        if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
+            raise InputError(
+                f"{origin!r} is no origin, such as https://my.org or http://my.org:81; see --allow-origin."
+            )
     settings = Settings(max_characters, max_requests, timeout, token, origins, is_loopback(host))
     allow_connections()
     with bind(host, port) as listener:
