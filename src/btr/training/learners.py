@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from btr.corpus.files import PathLike
-from btr.corpus.m2 import Edit, Sentence, read_m2
+from btr.corpus.m2 import Sentence, read_m2
 
 LONGEST = 2  # words of a phrase, and of what stands for it
 BY_RULES = "PUNCT", "ORTH", "DET"  # main types of errors that rules make as well
@@ -57,11 +57,11 @@ def read_phrases(sentence: Sentence) -> Iterator[tuple[Phrase, Phrase, str]]:
     for edit in sentence.edits(0):
         right, wrong = tuple(edit.corrections[0].lower().split()), tuple(tokens[edit.start : edit.end])
         kind = edit.type.partition(":")[2]
-        if is_usable(edit, right, wrong, kind):
+        if is_usable(right, wrong, kind):
             yield right, wrong, kind
 
 
-def is_usable(edit: Edit, right: Phrase, wrong: Phrase, kind: str) -> bool:
+def is_usable(right: Phrase, wrong: Phrase, kind: str) -> bool:
     """Whether an edit is short, says something of words, and is of a kind that has no rules."""
     short = 0 < len(right) <= LONGEST and len(wrong) <= LONGEST
     wordy = all(word[0].isalpha() or word[0] == "'" for word in (*right, *wrong))
