@@ -49,6 +49,7 @@ def card(run: Path, recipe: Recipe) -> str:
 
 def test_a_rerankers_card(tmp_path: Path) -> None:
     conll = {"validation.gold": ["$BTR_DATA/conll13/cleaned.m2"], "validation.sentences": 400, "validation.top": 5}
+    conll["validation.candidates"] = "candidates.jsonl"
     recipe = read_recipe(RECIPES / "small" / "btr-a5.yaml", {"steps": 400, **conll})
     text = card(run_of(tmp_path, *UPDATES, *VALIDATIONS), recipe)
     for line in (
@@ -56,9 +57,9 @@ def test_a_rerankers_card(tmp_path: Path) -> None:
         "btr score CANDIDATES.jsonl --reranker btr:FOLDER -o SCORES.jsonl",
         "btr rerank SCORES.jsonl --threshold 0.4 --top 5 -o CORRECTED.txt",
         "- `runs/small/fce-first.m2`",
-        "- `runs/small/t5gec/fce-first.jsonl`: candidates, of which negatives are taken",
+        "- `runs/small/final/fce-first.m2.jsonl`: candidates, of which negatives are taken",
         "| kind, task, seed | btr, correct, 1 |",
-        "| start | `runs/small/btr-edits/model` |",
+        "| start | `runs/small/btr-gold/model` |",
         "| length | 400 steps |",
         "| optimizer | adamw, 0.00015, linear |",
         "| negatives (a_train) | 5 |",
@@ -116,7 +117,7 @@ def test_the_command_that_uses_it(tmp_path: Path, recipe: str, command: str) -> 
 
 def test_variants_and_synthetic_pairs_are_told(tmp_path: Path) -> None:
     changes = {"data.synthetic.text": ["$BTR_DATA/text/a.txt.gz"], "data.synthetic.sentences": 5000}
-    recipe = read_recipe(RECIPES / "small" / "btr-listwise.yaml", changes)
+    recipe = read_recipe(RECIPES / "small" / "btr-beside.yaml", changes)
     text = card(run_of(tmp_path, *UPDATES), recipe)
     assert "- `text/a.txt.gz`: 5,000 sentences with synthetic errors\n" in text
     assert "| variant | focus 0, listwise with softness 0.3 |\n" in text
