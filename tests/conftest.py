@@ -1,6 +1,7 @@
-"""Corpora and golden figures, where they are at hand."""
+"""Corpora, golden figures and a browser, where they are at hand."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,18 @@ def golden(data):
     if not folder.is_dir():
         pytest.skip(f"needs the golden figures, expected in {folder}")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium without a window."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        names = ("chromium", "chromium-browser", "google-chrome")
+        own = next(filter(None, map(shutil.which, names)), None)
+        if not own and not Path(started.chromium.executable_path).exists():
+            pytest.skip("no browser here: install chromium, or run 'playwright install chromium'")
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        launched = started.chromium.launch(executable_path=own, args=sandbox, timeout=160_000)
+        yield launched
+        launched.close()

@@ -1,8 +1,10 @@
 import math
+from dataclasses import replace
 
 import pytest
 from four import EQUAL, ROWS, write_gold
 
+from btr.corpus.scores import Scored
 from btr.metrics.gold import load_gold
 from btr.metrics.significance import bootstrap
 from btr.rerankers.table import Setting, Table
@@ -43,6 +45,13 @@ def test_a_reranker_by_hand(gold):
     assert [one["f0.5"] for one in found["seeds"]] == pytest.approx([200 / 3, f(1 / 2, 1 / 3)])
     first = [1 / (1 + math.exp(-gap)) for gap in (1.5, 0.1, 0.1, 2.9)]
     assert found["ranks"] == pytest.approx([sum(first) / 4, 1 - sum(first) / 4])
+
+
+def test_what_could_not_be_scored_has_no_rank(gold):
+    rows = [Scored(ROWS[0].source, ROWS[0].candidates, (None, -0.5), ROWS[0].lengths), *ROWS[1:]]
+    first = [1 / (1 + math.exp(-gap)) for gap in (0.1, 0.1, 2.9)]
+    assert measure_rows(gold, rows, Setting(2, 0.1))["ranks"] == pytest.approx([sum(first) / 3, 1 - sum(first) / 3])
+    assert measure_rows(gold, [replace(row, means=(None, None)) for row in ROWS], Setting(2, 0.1))["ranks"] == []
 
 
 def test_the_difference_to_the_base_has_an_interval(gold):

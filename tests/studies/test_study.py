@@ -12,8 +12,9 @@ from four import ROWS, write_gold
 
 import btr
 from btr.errors import InputError
-from btr.studies.plan import read_plan
+from btr.studies.plan import Corpus, read_plan
 from btr.studies.stages import Stages
+from btr.studies.work import Set
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "study.yaml"
@@ -75,6 +76,30 @@ def test_the_page_needs_nothing_else(ran):
     assert page.count('role="img"') == page.count("<svg")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_on_a_phone_without_network(ran, browser, scheme):
+    """Nothing is fetched, only tables scroll sideways, and what figures say is large enough to read."""
+    context = browser.new_context(viewport={"width": 360, "height": 740}, offline=True, color_scheme=scheme)
+    page, asked = context.new_page(), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    address = (ran[0] / "report.html").as_uri()
+    page.goto(address)
+    assert asked == [address]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    texts = "[...document.querySelectorAll('figure svg text')].filter(text => text.textContent.trim())"
+    sizes = page.evaluate(f"{texts}.map(text => text.getBoundingClientRect().height)")
+    assert min(sizes) >= 9
+    colours = page.evaluate(f"[...new Set({texts}.map(text => getComputedStyle(text).fill))]")
+    ink, paper = page.evaluate("(s => [s.color, s.backgroundColor])(getComputedStyle(document.body))")
+    assert colours == [ink]
+    assert (sum(rgb(ink)) > sum(rgb(paper))) == (scheme == "dark")
+    context.close()
+
+
+def rgb(colour):
+    return [int(value) for value in re.findall(r"\d+", colour)]
+
+
 def test_every_cell_carries_its_signature(ran):
     folder, _ = ran
     for path in folder.glob("*.csv"):
@@ -82,6 +107,7 @@ def test_every_cell_carries_its_signature(ran):
             told = row["signature"] or row["value"] == "–" or row["column"] in ("a_pred", "λ")
             assert told, (path.name, row)
     page = (folder / "report.html").read_text()
+    assert page.count('<div class="table') == len(re.findall(r'<div class="table.*?<details><summary>Sign', page, re.S))
     figures = re.findall(r"<td[^>]*>[^<]*\d\.\d\d", page)
     assert figures
     assert all('title="' in cell for cell in figures)
@@ -366,6 +392,44 @@ def test_the_cleaned_conll_14_has_tables_of_its_own(tmp_path):
     for number in ("Tables 5 and 8", "Tables 9 and 20"):
         assert f"**{number}." in told
     assert "Tables 8 to 10" not in told
+    assert "**Table 10. Cleaned CoNLL-14**: not computed, since there are no candidates of a larger model" in told
+
+
+def test_scores_of_other_candidates_are_refused(tmp_path):
+    folder = toy(tmp_path, "Toy", [row.candidates for row in ROWS])
+    plan = yaml.safe_load((tmp_path / "study.yaml").read_text())
+    swapped = [{"source": row.source, "candidates": row.candidates[::-1]} for row in ROWS]
+    (tmp_path / "swapped.jsonl").write_text("".join(json.dumps(row) + "\n" for row in swapped))
+    btr.score(tmp_path / "swapped.jsonl", ["mbr"], tmp_path / "scores.jsonl")
+    plan["rerankers"] = {"MBR": {"scores": {"Base": {"Toy": [str(tmp_path / "scores.jsonl")]}}}}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
+    with pytest.raises(InputError, match=r"scores.jsonl: has other candidates of sentence 1 than Base's file for Toy"):
+        btr.study(tmp_path / "study.yaml", folder)
+
+
+def test_a_models_hash_is_of_what_counts(tmp_path):
+    model = tmp_path / "model"
+    model.mkdir()
+    with pytest.raises(InputError, match=r"has no config.json; has the model been trained\?"):
+        Stages(tmp_path).model_hash(str(model))
+    (model / "config.json").write_text("{}")
+    (model / "model.safetensors").write_text("weights")
+    before = Stages(tmp_path).model_hash(str(model))
+    for name in (".ctranslate2.lock", "README.md", "profiles.json"):
+        (model / name).write_text("new")
+    assert Stages(tmp_path).model_hash(str(model)) == before
+    (model / "model.safetensors").write_text("other weights")
+    assert Stages(tmp_path).model_hash(str(model)) != before
+
+
+def test_equal_files_of_other_names_are_told_apart(tmp_path):
+    """A set's key has its files' names, which signatures tell."""
+    keys = []
+    for name in ("a.m2", "b.m2"):
+        corpus = Corpus(gold=[str(write_gold(tmp_path / name))])
+        keys.append(Set("Toy", corpus, Stages(tmp_path)).key)
+    assert keys[0]["gold"] == keys[1]["gold"]
+    assert keys[0] != keys[1]
 
 
 @pytest.mark.parametrize("path", [EXAMPLE, *sorted((ROOT / "studies").glob("*.yaml"))], ids=str)
@@ -395,6 +459,16 @@ def test_plans_of_the_repository_can_be_read(path):
         ({"candidates": {"A": {"files": {"Letters": "nothing.jsonl"}}}}, "nothing.jsonl: no such file"),
         ({"candidates": {"A": {"files": {"Letters": "$NO_SUCH/x.jsonl"}}}}, "names a variable that is not set"),
         ({"finetuning": {"BTR": "examples"}}, "examples: has no log.jsonl"),
+        ({"rerankers": {"Base model": {"models": ["mbr"]}}, "main": "Base model"}, "is the base model's name"),
+        ({"rerankers": {"base": {"models": ["mbr"]}}, "main": "base"}, "rerankers.base: is the base model's name"),
+        ({"rerankers": {"A": {"scores": {"Base model": {"Letters": []}}}}}, "as many files, one or more"),
+        (
+            {"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"], "Letters (ERRANT)": ["x", "y"]}}}}},
+            "scores: all sets need as many files",
+        ),
+        ({"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"]}}, "mix": True}}}, "needs several models"),
+        ({"rerankers": {"A": {"models": ["btr:examples/none"]}}}, "examples/none: no such folder"),
+        ({"candidates": {"A-B": {"model": "x"}, "A B": {"model": "x"}}}, "candidates: names must differ"),
         ({"folds": 50}, "can't be dealt into 50 folds"),
     ],
 )

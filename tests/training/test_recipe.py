@@ -251,6 +251,8 @@ def test_files_that_cant_be_read(tmp_path: Path) -> None:
         read_recipe(tmp_path)
     with pytest.raises(InputError, match=r"recipe.yaml, line 2: is no proper YAML \(.*\)\.$"):
         read_recipe(saved(tmp_path, "kind: btr\ndata: }\n"))
+    with pytest.raises(InputError, match=r"recipe.yaml, line 1: is no proper YAML \(.*unhashable key\)\.$"):
+        read_recipe(saved(tmp_path, "? [a, b]\n: 1\n"))
     (tmp_path / "latin.yaml").write_bytes(b"kind: \xe9\n")
     with pytest.raises(InputError, match=r"latin.yaml: cannot be read \(.*\)\.$"):
         read_recipe(tmp_path / "latin.yaml")

@@ -15,6 +15,7 @@ def find(name: str) -> str:
         return str(SHIPPED / name)
     if Path(name).exists():
         raise InputError(f"{name}: is a file; a model is a folder with config.json and model.safetensors.")
-    if name.startswith((".", "/", "~")) or name.count("/") > 1:  # a hub id is name or owner/name
+    folder = Path(name).parent  # of a hub id, name or owner/name, there is none
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or ("/" in name and folder.is_dir()):
         raise InputError(f"{name}: no such folder.")
     return name

@@ -43,6 +43,7 @@ def draw_grids(tuned: Mapping[str, Any]) -> Figure:
     base = list(tuned["base"]["scores"].values())[-1]
     reach = max(1e-9, *(abs(value - base) for model in models for row in model["grid"] for value in row))
     rows = [len(model["tops"]) for model in models]
+    scale, colours = TwoSlopeNorm(0, -reach, reach), matplotlib.colormaps[DIVERGING]
     with matplotlib.rc_context(STYLE):
         figure = Figure((WIDTH, sum(0.28 * count + 0.75 for count in rows)), layout="constrained")
         panels = figure.subplots(len(models), squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
@@ -50,11 +51,11 @@ def draw_grids(tuned: Mapping[str, Any]) -> Figure:
             values = np.array(model["grid"])
             shown = np.ma.masked_where(~np.array(model["changed"]), values - base)
             axes.set_facecolor("#e5e5e5")
-            axes.imshow(shown, cmap=DIVERGING, norm=TwoSlopeNorm(0, -reach, reach), aspect="auto")
+            axes.imshow(shown, cmap=colours, norm=scale, aspect="auto")
             if len(thresholds) <= MOST_TOLD:
                 for (k, n), value in np.ndenumerate(values):
-                    dark = not np.ma.is_masked(shown[k, n]) and abs(value - base) > 0.6 * reach
-                    axes.text(n, k, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color="w" if dark else "k")
+                    ink = "k" if np.ma.is_masked(shown[k, n]) else ink_on(colours(scale(value - base)))
+                    axes.text(n, k, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=ink)
             best = model["best"]
             place = thresholds.index(best["threshold"]), model["tops"].index(best["top"])
             axes.plot(*place, "s", markersize=16, fillstyle="none", color="k", markeredgewidth=1.2)
@@ -64,6 +65,13 @@ def draw_grids(tuned: Mapping[str, Any]) -> Figure:
             axes.set(xlabel="λ", ylabel="candidates")
             axes.set_title(f"{model['scores']}: base {base:.2f}, best {last(best):.2f}", fontsize=8, loc="left")
     return figure
+
+
+def ink_on(colour: Sequence[float]) -> str:
+    """Black or white, whichever stands out more."""
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in colour[:3]]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "k" if luminance > 0.179 else "w"
 
 
 def last(score: Mapping[str, Any]) -> float:

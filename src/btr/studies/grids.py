@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from btr.rerankers.table import THRESHOLDS
+from btr.studies.plan import slug
 from btr.studies.results import Results, figure, known_by
 from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, Style, embolden
-from btr.studies.tables import score_name, slug
+from btr.studies.tables import score_name
 
 GREY = (
     "Grey: no suggestion is accepted, so that the score is the base model’s. Bold: the best of the others in the row."

@@ -3,9 +3,10 @@
 from typing import Any
 
 from btr.studies.measures import frequent_types
+from btr.studies.plan import slug
 from btr.studies.results import Found, Results, figure, known_by
 from btr.studies.sheets import EMPTY, Cell, Gap, Row, Sheet, embolden
-from btr.studies.tables import DELTA, difference, slug
+from btr.studies.tables import DELTA, difference
 
 GAIN = f"{DELTA}: by a paired bootstrap over sentences; † where the difference is significant (p < 0.05)."
 

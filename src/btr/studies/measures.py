@@ -21,7 +21,7 @@ from btr.rerankers.score import load_reranker
 from btr.rerankers.table import THRESHOLDS, Setting, Table
 
 LENGTHS = range(18, 21)  # tokens with EOS, of the targets whose losses are shown by position (figure 3)
-TOLD = 2  # counts up when more is told of a reranker or its losses, so that a study's stages are made again
+TOLD = 3  # counts up when more is told of a reranker or its losses, so that a study's stages are made again
 TYPES = 5  # of errors, the most frequent ones (Table 23)
 WORDS = 30  # of an example, at most
 SHOWN = 3  # candidates of an example
@@ -105,13 +105,14 @@ def measure_rows(
     plain = Setting(setting.top, 0.0)
     tuned, suggested = table.choose([Setting(setting.top, setting.threshold), plain])
     base, counts, suggestion = (table.counts_of(own) for own in (np.zeros_like(tuned), tuned, suggested))
-    shares = np.nan_to_num(table.shares(setting.top))
+    shares = table.shares(setting.top)
+    shares = shares[~np.isnan(shares).any(1)]  # without sentences that could not be scored
     return {
         "tuned": describe_counts(metric, counts, base),
         "plain": describe_counts(metric, suggestion, base),
         "decisions": decisions(metric, base, suggestion, tuned, suggested),
-        "curve": [at_threshold(table, base, suggestion, suggested, plain, own) for own in THRESHOLDS],
-        "ranks": [float(value) for value in np.sort(shares, 1)[:, ::-1].mean(0)],
+        "curve": [at_threshold(table, base, suggestion, plain, own) for own in THRESHOLDS],
+        "ranks": [float(value) for value in np.sort(shares, 1)[:, ::-1].mean(0)] if len(shares) else [],
         "by": broken_down(gold, counts, table.texts(tuned)),
         "compared": compared_by(gold, table, tuned),
         "seeds": [seed_scores(metric, own, setting) for own in seeds],
@@ -131,17 +132,14 @@ def decisions(metric: Metric, base: Array, suggestion: Array, tuned: Array, sugg
     }
 
 
-def at_threshold(
-    table: Table, base: Array, suggestion: Array, suggested: Array, plain: Setting, threshold: float
-) -> dict[str, Any]:
+def at_threshold(table: Table, base: Array, suggestion: Array, plain: Setting, threshold: float) -> dict[str, Any]:
     """A point of figures 8 to 14: the share accepted, the scores of those before and after, and of the whole set."""
     choices = table.choose([plain._replace(threshold=threshold)])[0]
     accepted = choices > 0
-    whole = np.where(accepted.reshape(-1, *[1] * (base.ndim - 1)), suggestion, base)
     point: dict[str, Any] = {
         "threshold": threshold,
         "accepted": 100 * float(accepted.mean()),
-        "whole": table.metric.score_counts(whole).scores,
+        "whole": table.score(choices).scores,
     }
     if accepted.any():
         point["before"] = table.metric.score_counts(base[accepted]).scores

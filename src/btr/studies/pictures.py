@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from btr.metrics.base import name_file
 from btr.studies import figures
 from btr.studies.measures import LENGTHS
+from btr.studies.plan import slug
 from btr.studies.results import Results
 from btr.studies.sheets import Gap
-from btr.studies.tables import slug, told_sizes
+from btr.studies.tables import told_sizes
 from btr.training.history import LOG, History
 from btr.training.recipe import expand
 

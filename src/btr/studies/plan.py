@@ -76,7 +76,10 @@ class Reranker(Part):
             raise ValueError(str(error).removesuffix(".")) from None
         if self.int8 and not self.models:
             raise ValueError("int8 is for models; scores are there already")
-        if self.mix and len(self.models) == 1:
+        files = {len(paths) for by_set in self.scores.values() for paths in by_set.values()}
+        if self.scores and (0 in files or len(files) != 1):
+            raise ValueError("scores: all sets need as many files, one or more")
+        if self.mix and max(len(self.models), *files, 0) == 1:
             raise ValueError("a mixture needs several models, e.g. the reranker and base")
         if not self.mix:
             check_seeds(kinds)
@@ -103,6 +106,11 @@ class Plan(Part):
         known("validation", self.validation, self.sets)
         if self.main:
             known("main", self.main, self.rerankers)
+        for part, names in (("sets", self.sets), ("candidates", self.candidates)):
+            if len({slug(name) for name in names} - {""}) < len(names):  # files are called by them
+                raise ValueError(f"{part}: names must differ in letters or digits ({', '.join(names)})")
+        for taken in {"base", self.base} & set(self.rerankers):  # rows of tables
+            raise ValueError(f"rerankers.{taken}: is the base model's name; give it another")
         if min(self.top) < 1:
             raise ValueError("top: numbers of candidates are 1 or more")
         for part, writers in (("candidates", self.candidates), ("decoding", self.decoding)):
@@ -136,6 +144,11 @@ def check_seeds(kinds: Iterable[str]) -> None:
     counts = Counter(kinds)
     if len(set(counts.values()) - {1}) > 1:
         raise ValueError(f"has {dict(counts)} models; all of its kinds need one, or as many seeds")
+
+
+def slug(name: str) -> str:
+    """A name as part of a file's name."""
+    return "-".join("".join(sign if sign.isalnum() else " " for sign in name.lower()).split())
 
 
 def known(where: str, name: str, names: Collection[str]) -> None:

@@ -42,10 +42,10 @@ th, td { padding: .2rem .55rem; text-align: right; white-space: nowrap; }
 th { font-weight: 600; } thead { border-bottom: 1px solid var(--ink); }
 thead .group { text-align: left; border-bottom: 1px solid var(--line); }
 tbody th { font-weight: 400; text-align: left; position: sticky; left: 0; background: var(--paper); }
-thead th:first-child { text-align: left; position: sticky; left: 0; background: var(--paper); }
+thead tr > :first-child { text-align: left; position: sticky; left: 0; background: var(--paper); }
 tbody th.inner { padding-left: 1.5rem; } tr.rule > * { border-top: 1px solid var(--line); }
 tbody tr:hover > * { background: var(--tint); }
-td.base { color: var(--soft); opacity: .75; } td.best { font-weight: 700; }
+td.base { color: var(--soft); } td.best { font-weight: 700; }
 td.text { text-align: left; white-space: normal; min-width: 16rem; } mark { color: var(--mark); background: none;
   font-weight: 600; }
 .words th { text-align: left; white-space: normal; max-width: 9rem; } .words tbody > tr > * { vertical-align: top; }
@@ -152,10 +152,13 @@ def table_html(sheet: Sheet) -> str:
     grouped = any(group for group, _ in sheet.groups)
     head = ""
     if grouped:
-        groups = "".join(f'<th class="group" colspan="{len(own)}">{escape(group)}</th>' for group, own in sheet.groups)
-        head += f"<tr><th></th>{groups}</tr>"
-    names = "".join(f"<th>{escape(name)}</th>" for _, own in sheet.groups for name in own)
-    head += f"<tr><th>{escape(sheet.head)}</th>{names}</tr>"
+        groups = "".join(
+            f'<th class="group" scope="colgroup" colspan="{len(own)}">{escape(group)}</th>'
+            for group, own in sheet.groups
+        )
+        head += f"<tr><td></td>{groups}</tr>"
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for _, own in sheet.groups for name in own)
+    head += f'<tr><th scope="col">{escape(sheet.head)}</th>{names}</tr>'
     rows = []
     for row in sheet.rows:
         inner = ' class="inner"' if row.label.startswith(" ") else ""

@@ -17,7 +17,7 @@ from btr.corpus.files import PathLike, file_hash, write_lines
 from btr.errors import InputError
 from btr.models.places import find
 
-NOT_THE_MODEL = "README.md"
+NOT_THE_MODEL = "README.md", "profiles.json"  # what scores and candidates do not depend on
 
 
 class Made(NamedTuple):
@@ -88,10 +88,15 @@ class Stages:
         folder = Path(find(name))
         if not folder.is_dir():
             return name
-        files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != NOT_THE_MODEL)
-        if not files:
-            raise InputError(f"{name}: is an empty folder; has the model been trained?")
+        files = sorted(path for path in folder.iterdir() if path.is_file() and is_of_model(path.name))
+        if not (folder / "config.json").is_file():
+            raise InputError(f"{name}: has no config.json; has the model been trained?")
         return hashlib.sha256(" ".join(f"{path.name}#{self.hash_of(path)}" for path in files).encode()).hexdigest()[:8]
+
+
+def is_of_model(name: str) -> bool:
+    """Whether a file of a model's folder is part of the model; hidden ones are locks and the like."""
+    return not name.startswith(".") and name not in NOT_THE_MODEL
 
 
 def read(path: Path) -> Any:

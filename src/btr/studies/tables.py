@@ -214,7 +214,11 @@ def time_table(results: Results) -> Sheet:
     ]
     most = min(max(plan.top), max(results.bases[writer, own]["candidates"] for own in sets))
     title = f"Time (seconds) to write candidates, and to score up to {most} a sentence of {writer}."
-    return Sheet("table-29", "Table 29", title, "Model", [("", sets)], rows, notes)
+    signatures = {name: results.signature(name, own) for name in plan.candidates for own in results.sets_of(name)[:1]}
+    signatures |= {
+        name: results.reranked[name, writer, plan.validation]["reranker"] for name in results.rerankers_of(writer)
+    }
+    return Sheet("table-29", "Table 29", title, "Model", [("", sets)], rows, notes, signatures)
 
 
 def seconds(found: Any, signature: str) -> Cell:
@@ -250,9 +254,5 @@ def example_table(results: Results) -> Sheet | Gap:
     if not rows:
         return Gap("Tables 1 and 28", title, f"{chief} changed no sentence of 30 words or fewer.")
     notes = ["Marked: what differs from the source. In brackets: who chooses the candidate."]
-    return Sheet("table-28", "Tables 1 and 28", f"{title}.", "", [("", ["Sentence"])], rows, notes)
-
-
-def slug(name: str) -> str:
-    """A name as part of a file's name."""
-    return "-".join("".join(sign if sign.isalnum() else " " for sign in name.lower()).split())
+    signatures = {own: results.signature(writer, own, chief) for own, examples in results.examples.items() if examples}
+    return Sheet("table-28", "Tables 1 and 28", f"{title}.", "", [("", ["Sentence"])], rows, notes, signatures)

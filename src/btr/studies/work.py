@@ -12,7 +12,7 @@ from btr.corpus.files import write_lines
 from btr.corpus.scores import Scored, read_scores
 from btr.errors import InputError
 from btr.metrics.evaluate import read_hypotheses
-from btr.metrics.gold import Gold, load_gold
+from btr.metrics.gold import Gold, load_gold, short_names
 from btr.metrics.significance import RESAMPLES
 from btr.models.batches import INT8
 from btr.rerankers.base import Rule
@@ -41,8 +41,8 @@ class Set:
             "reference": [Path(expand(path)) for path in corpus.reference],
         }
         hashes = {kind: [stages.hash_of(path) for path in paths] for kind, paths in self.paths.items()}
-        names = [path.name for path in self.paths["gold"]]  # by which levels are called
-        self.key = {"metric": corpus.metric, "names": names, **hashes}
+        names = {kind: [path.name for path in paths] for kind, paths in self.paths.items()}  # signatures have them
+        self.key = {"metric": corpus.metric, "names": names, "levels": short_names(self.paths["gold"]), **hashes}
 
     @cached_property
     def gold(self) -> Gold:
@@ -230,6 +230,7 @@ class Work:
 
         def measure() -> dict[str, Any]:
             signature, rows = self.rows(files, weights)
+            self.check_first(rows, files[0].path, writer, own)
             seeds = [] if weights else [self.rows(seed)[1] for seed in split_seeds(files)]
             return {**measures.measure_rows(own.gold, rows, setting, seeds), "reranker": signature}
 
@@ -237,6 +238,16 @@ class Work:
         seconds = [made.told.get("seconds") for made in files]
         known = None if None in seconds else round(sum(filter(None, seconds)), 1)
         return {**told, "setting": {"top": setting.top, "threshold": setting.threshold}, "seconds": known}
+
+    def check_first(self, rows: Sequence[Scored], path: Path, writer: str, own: Set) -> None:
+        """Scores must be of the base model's candidates: differences are to the first of them."""
+        made = self.candidates(self.plan.candidates[writer], own)
+        firsts = [] if made is None else [candidates[0] for candidates in read_hypotheses([made.path], own.gold)]
+        for number, (row, first) in enumerate(zip(rows, firsts), 1):
+            if row.candidates[0] != first:
+                raise InputError(
+                    f"{path}: has other candidates of sentence {number} than {writer}'s file for {own.name}."
+                )
 
     def examples(self, own: Set) -> list[dict[str, Any]]:
         """Example outputs of all rerankers on the base model's candidates."""

@@ -193,7 +193,7 @@ class Unique(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         known = set[str]()
         for key, _ in node.value:
-            if key.value in known:
+            if str(key.value) in known:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands there twice", key.start_mark)
             known.add(str(key.value))
         return super().construct_mapping(node, deep)
