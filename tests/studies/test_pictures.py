@@ -32,6 +32,7 @@ def test_only_runs_that_can_be_compared_have_scores():
     assert gold == "x.m2#1"
     assert scores == {"A": ([1, 2], [30.0, 31.0]), "C": ([1], [32.0])}
     assert plain_scores({"D": histories["D"]}) == ("", {})
+    assert plain_scores({"B": histories["B"]}) == ("", {})  # one value is no curve
     loss, score = draw_training(histories, scores).axes
     assert [line.get_label() for line in loss.lines] == ["A", "B", "C", "D"]  # all have the same colours in both
     assert [list(line.get_ydata()) for line in score.lines] == [[30.0, 31.0], [], [32.0], []]

@@ -125,7 +125,10 @@ def training_figure(results: Results, number: str) -> Picture | Gap:
 
 
 def plain_scores(histories: Mapping[str, History]) -> tuple[str, dict[str, figures.Curve]]:
-    """F0.5 without a threshold by epochs; only of runs that were validated with the same gold, the most common one."""
+    """F0.5 without a threshold by epochs; only of runs that were validated with the same gold, the most common one.
+
+    A single run with a single value is nothing to draw.
+    """
     by_gold: dict[str, dict[str, figures.Curve]] = {}
     for name, history in histories.items():
         rows = [(row["epoch"], row["validation"]) for row in history.validations]
@@ -134,4 +137,5 @@ def plain_scores(histories: Mapping[str, History]) -> tuple[str, dict[str, figur
             signed = rows[0][1].get("signature", "")
             gold = next((part.removeprefix("gold:") for part in signed.split("|") if part.startswith("gold:")), "a set")
             by_gold.setdefault(gold, {})[name] = [epoch for epoch, _ in rows], values
-    return max(by_gold.items(), key=lambda pair: len(pair[1]), default=("", {}))
+    gold, scores = max(by_gold.items(), key=lambda pair: len(pair[1]), default=("", {}))
+    return (gold, scores) if sum(len(values) for _, values in scores.values()) > 1 else ("", {})
