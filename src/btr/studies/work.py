@@ -230,7 +230,8 @@ class Work:
 
         def measure() -> dict[str, Any]:
             signature, rows = self.rows(files, weights)
-            self.check_first(rows, files[0].path, writer, own)
+            if reranker.scores:  # others were made from these candidates
+                self.check_first(rows, files[0].path, writer, own)
             seeds = [] if weights else [self.rows(seed)[1] for seed in split_seeds(files)]
             return {**measures.measure_rows(own.gold, rows, setting, seeds), "reranker": signature}
 
