@@ -24,7 +24,7 @@ def conll13(report: Report) -> None:
     for rank, seconds in OFFICIAL_SECONDS.items():
         start = time.process_time()
         metric = M2(list(read_m2(folder / "cleaned.m2")), processes=1)
-        score = metric.score([row.candidates[rank - 1] for row in read_candidates(folder / "t5gec-candidates.jsonl")])
+        score = metric.score([row.texts[rank - 1] for row in read_candidates(folder / "t5gec-candidates.jsonl")])
         spent = time.process_time() - start
         official, ours = official + seconds, ours + spent
         report.say(f"candidate {rank}: F0.5 {score.value:.2f}, official {seconds:g} s, ours {spent:.3f} s of CPU")
@@ -33,7 +33,7 @@ def conll13(report: Report) -> None:
     rows = list(read_candidates(folder / "t5gec-candidates.jsonl"))
     metric = M2(list(read_m2(folder / "cleaned.m2")))
     start = time.perf_counter()
-    metric.measure([(number, text) for number, row in enumerate(rows) for text in row.candidates])
+    metric.measure([(number, text) for number, row in enumerate(rows) for text in row.texts])
     seconds = time.perf_counter() - start
     report.say(f"all 5 × {len(rows):,} candidates, on all cores: {seconds:.2f} s")
 

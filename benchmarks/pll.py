@@ -61,7 +61,7 @@ def make_rows(count: int) -> list[Candidates]:
 def papers_way(model: Any, row: Candidates) -> list[float]:
     source = torch.tensor([list(map(int, row.source.split()))])
     means = []
-    for candidate in row.candidates:
+    for candidate in row.texts:
         tokens = list(map(int, candidate.split()))
         total = 0.0
         for k, token in enumerate(tokens):

@@ -86,14 +86,14 @@ def test_candidates_and_their_log_probs(tmp_path, model, engine):
     result = btr.generate(sources, model, tmp_path / "out.jsonl", size=3, max_length=8, engine=engine)
     rows = list(read_candidates(tmp_path / "out.jsonl"))
     assert [row.source for row in rows] == ["the cat sat .", "I has two dog .", "", "he go"]
-    assert [len(row.candidates) for row in rows] == [3, 3, 1, 3]
+    assert [len(row.texts) for row in rows] == [3, 3, 1, 3]
     assert result["sources"] == 4
     assert result["candidates"] == 10
     assert "beam|size:3|max-length:8" in result["signature"]
     reranker = LeftToRight(load("l2r", model))
     for row in rows:
         if row.log_probs:
-            scored = reranker.score(row.source, row.candidates)
+            scored = reranker.score(row.source, row.texts)
             sums = [mean * length for mean, length in zip(scored.means, scored.lengths)]
             assert row.log_probs == pytest.approx(sums, abs=1e-4)
 

@@ -8,7 +8,6 @@ from btr.corpus import (
     Scored,
     read_candidates,
     read_parallel,
-    read_ranks,
     read_references,
     read_scores,
     read_tsv,
@@ -25,16 +24,18 @@ def test_our_candidates_come_back(tmp_path):
     assert list(read_candidates(tmp_path / "c.jsonl")) == rows
 
 
+def test_flags_come_back(tmp_path):
+    rows = [Candidates("a", ("b", "b", "c"), None, {"duplicate": (1,), "runaway": (2,)})]
+    write_candidates(tmp_path / "c.jsonl", rows)
+    assert list(read_candidates(tmp_path / "c.jsonl")) == rows
+    assert rows[0].select([0, 2]) == Candidates("a", ("b", "c"), None, {"runaway": (1,)})
+    assert rows[0].is_flagged(2, "runaway", "unfinished")
+    assert not rows[0].is_flagged(1, "runaway")
+
+
 def test_the_authors_format(tmp_path):
     write_lines(tmp_path / "c.jsonl", ['{"source": ["a b"], "gec_outputs": [["a c"], ["a d"]]}'])
     assert list(read_candidates(tmp_path / "c.jsonl")) == [Candidates("a b", ("a c", "a d"))]
-
-
-def test_one_file_a_rank(tmp_path):
-    for name, lines in {"source": "ab", "rank1": "AB", "rank2": "xy"}.items():
-        write_lines(tmp_path / name, lines)
-    rows = read_ranks(tmp_path / "source", [tmp_path / "rank1", tmp_path / "rank2"])
-    assert list(rows) == [Candidates("a", ("A", "x")), Candidates("b", ("B", "y"))]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,7 @@ def test_one_file_a_rank(tmp_path):
         ('{"source": "a", "candidates": "b"}', 'line 2: "candidates" must be a list of texts'),
         ('{"source": "a", "candidates": []}', "line 2: has no candidate"),
         ('{"source": "a", "candidates": ["b"], "log_probs": [1, 2]}', 'line 2: "log_probs" must be a list of 1'),
+        ('{"source": "a", "candidates": ["b"], "flags": {"runaway": [1]}}', 'line 2: "flags" must have lists'),
         ('{"source": "a", "candidates": ["b\\nc"]}', "line 2: a source or candidate has a line break"),
         ('{"gec_outputs": [["b"]]}', 'line 2: expected "source"'),
         ('{"source": ["a"], "gec_outputs": ["b"]}', 'line 2: expected {"gec_outputs"'),

@@ -43,7 +43,7 @@ class Opposed(Reranker):
     def score_many(self, rows):
         return [
             Scored(
-                row.source, row.candidates, tuple(0.0 if text == row.source else -4.0 for text in row.candidates), ()
+                row.source, row.texts, tuple(0.0 if text == row.source else -4.0 for text in row.texts), ()
             )
             for row in rows
         ]

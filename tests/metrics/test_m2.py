@@ -18,7 +18,7 @@ def read_golden(path):
 
 
 def outputs(data, rank):
-    return [row.candidates[rank] for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
+    return [row.texts[rank] for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_two_annotators_golden(golden, hypotheses, table, expected):
 
 
 def test_the_papers_oracle(data):
-    candidates = [row.candidates for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
+    candidates = [row.texts for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
     references = read_references(data / "conll13" / "reference.jsonl")
     metric = M2(list(read_m2(data / "conll13" / "cleaned.m2")))
     score = metric.score(list(map(oracle_choice, candidates, references)))

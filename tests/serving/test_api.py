@@ -108,7 +108,7 @@ class Noting(Opposed):
         self.asked = []
 
     def score_many(self, rows):
-        self.asked += [row.candidates for row in rows]
+        self.asked += [row.texts for row in rows]
         return super().score_many(rows)
 
 

@@ -158,7 +158,7 @@ def test_losses_by_position_by_hand(tmp_path, monkeypatch):
             return {"input_ids": [text.split() for text in texts]}
 
         def token_log_probs(self, rows):
-            asked.append([len(row.candidates[0].split()) + 1 for row in rows])
+            asked.append([len(row.texts[0].split()) + 1 for row in rows])
             return [[[-factor * place for place in range(1, own + 1)]] for factor, own in enumerate(asked[-1], 1)]
 
     sizes = 17, 18, 20, 21  # with EOS

@@ -1,6 +1,6 @@
 """Files and sentences: M2, parallel text, cLang-8, candidates, scores, cleaning."""
 
-from btr.corpus.candidates import Candidates, read_candidates, read_ranks, write_candidates
+from btr.corpus.candidates import Candidates, read_candidates, write_candidates
 from btr.corpus.files import read_lines, write_lines
 from btr.corpus.m2 import Edit, Sentence, read_m2, to_parallel, write_m2
 from btr.corpus.pairs import read_pairs, read_sources
@@ -18,7 +18,6 @@ __all__ = [
     "read_m2",
     "read_pairs",
     "read_parallel",
-    "read_ranks",
     "read_references",
     "read_scores",
     "read_sources",

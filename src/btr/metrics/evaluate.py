@@ -143,7 +143,7 @@ def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str,
             for number, row in enumerate(candidates):
                 if row.source.split() != against.metric.source(number).split():
                     raise InputError(f"{paths[0]}, line {number + 1}: its source is not the one of {against.name}.")
-            rows = [row.candidates for row in candidates]
+            rows = [row.texts for row in candidates]
     same_length([(against.name, against.metric.size), (str(paths[0]), len(rows))])
     return rows
 

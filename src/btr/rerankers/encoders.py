@@ -79,7 +79,7 @@ class BERT(Reranker):
 
     @torch.inference_mode()
     def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
-        texts = list(dict.fromkeys(text for row in rows for text in row.candidates))
+        texts = list(dict.fromkeys(text for row in rows for text in row.texts))
         ids = {text: self.tokenizer(text)["input_ids"] for text in texts}
         texts = [text for text in texts if len(ids[text]) <= self.limit]
         scores: dict[str, float] = {}
@@ -89,7 +89,7 @@ class BERT(Reranker):
             logits = self.model(**inputs).logits
             scores.update(zip(chosen, logits.float().log_softmax(-1)[:, TARGET].tolist()))
         return [
-            Scored(row.source, row.candidates, tuple(map(scores.get, row.candidates)), (1,) * len(row.candidates))
+            Scored(row.source, row.texts, tuple(map(scores.get, row.texts)), (1,) * len(row.texts))
             for row in rows
         ]
 

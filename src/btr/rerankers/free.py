@@ -40,13 +40,13 @@ class Base(Free):
     needs_log_probs = True
 
     def score_row(self, row: Candidates) -> Scored:
-        if row.log_probs is None and len(row.candidates) == 1:  # a source that was passed through: nothing to compare
-            return Scored(row.source, row.candidates, (0.0,), (1,))
+        if row.log_probs is None and len(row.texts) == 1:  # a source that was passed through: nothing to compare
+            return Scored(row.source, row.texts, (0.0,), (1,))
         if row.log_probs is None:
             raise InputError(
                 f"the candidates of {row.source[:40]!r} have no log_probs; score them with l2r:MODEL instead of base."
             )
-        return Scored(row.source, row.candidates, row.log_probs, (1,) * len(row.candidates))
+        return Scored(row.source, row.texts, row.log_probs, (1,) * len(row.texts))
 
 
 class MBR(Free):
@@ -55,11 +55,11 @@ class MBR(Free):
     kind = "mbr"
 
     def score_row(self, row: Candidates) -> Scored:
-        edits = [set(token_edits(row.source, text)) for text in row.candidates]
-        others = [own for own, text in zip(edits, row.candidates) if text.strip()] or edits
+        edits = [set(token_edits(row.source, text)) for text in row.texts]
+        others = [own for own, text in zip(edits, row.texts) if text.strip()] or edits
         gains = [sum(f_half(own, other) for other in others) / len(others) for own in edits]
         means = tuple(math.log(max(gain, LEAST)) for gain in gains)
-        return Scored(row.source, row.candidates, means, (1,) * len(means))
+        return Scored(row.source, row.texts, means, (1,) * len(means))
 
 
 class Vote(Free):
@@ -72,11 +72,11 @@ class Vote(Free):
     kind = "vote"
 
     def score_row(self, row: Candidates) -> Scored:
-        edits = [token_edits(row.source, text) for text in row.candidates]
+        edits = [token_edits(row.source, text) for text in row.texts]
         votes = Counter(edit for own in edits for edit in set(own))
         majority = sorted(edit for edit, count in votes.items() if count > len(edits) / 2)
         consensus = apply_edits(row.source, majority)
-        candidates = row.candidates
+        candidates = row.texts
         if all(text.split() != consensus.split() for text in candidates) and consensus.strip():
             candidates = (candidates[0], consensus, *candidates[1:])
             edits = [edits[0], majority, *edits[1:]]

@@ -113,7 +113,7 @@ class MaskedReranker(Reranker):
             planned = [self.plan(plan, number, rows[k]) for number, k in enumerate(group)]
             values = self.run(plan, range(len(plan.rows)))
             found += [
-                [[values[number][place] for number, place in slots[text] or ()] for text in rows[k].candidates]
+                [[values[number][place] for number, place in slots[text] or ()] for text in rows[k].texts]
                 for k, slots in zip(group, planned)
             ]
         return found
@@ -121,7 +121,7 @@ class MaskedReranker(Reranker):
     def encode(self, plan: Plan, number: int, row: Candidates) -> dict[str, Encoded | None]:
         """A source's unique candidates as the model reads them; None for what is too long, or belongs to what is."""
         known = plan.sources[number] is not None
-        return {text: self.encode_candidate(row.source, text) if known else None for text in row.candidates}
+        return {text: self.encode_candidate(row.source, text) if known else None for text in row.texts}
 
     def plan(self, plan: Plan, number: int, row: Candidates) -> Slots:
         """Plan the rows of a source's unique candidates."""
@@ -155,7 +155,7 @@ def gather(
     for text, own in slots.items():
         means[text] = None if own is None else summarise([values[number][k] for number, k in own])
     lengths = {text: len(own or ()) for text, own in slots.items()}
-    texts = row.candidates
+    texts = row.texts
     return Scored(row.source, texts, tuple(means[text] for text in texts), tuple(lengths[text] for text in texts))
 
 

@@ -54,8 +54,8 @@ class Source:
 
     def __init__(self, reranker: MaskedReranker, plan: Plan, number: int, row: Candidates, rule: Rule) -> None:
         self.rule = rule
-        self.taking = rule.takes_part(row.source, row.candidates)
-        planned = reranker.plan(plan, number, Candidates(row.source, tuple(row.candidates[k] for k in self.taking)))
+        self.taking = rule.takes_part(row.source, row.texts)
+        planned = reranker.plan(plan, number, Candidates(row.source, tuple(row.texts[k] for k in self.taking)))
         self.too_long = any(own is None for own in planned.values())
         self.slots = [own or [] for own in planned.values()]
         self.tokens = [[plan.wanted[row][k] for row, k in own] for own in self.slots]

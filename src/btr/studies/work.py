@@ -131,7 +131,7 @@ class Work:
         """Whether candidates come with what the base model found them worth; a lone one needs none."""
         if made.hash not in self._log_probs:
             rows = read_candidates(made.path)
-            self._log_probs[made.hash] = all(row.log_probs is not None or len(row.candidates) == 1 for row in rows)
+            self._log_probs[made.hash] = all(row.log_probs is not None or len(row.texts) == 1 for row in rows)
         return self._log_probs[made.hash]
 
     def score(self, candidates: Made, spec: str, about: str, int8: bool) -> Made:

@@ -102,8 +102,8 @@ def read_groups(data: Data, objective: Objective) -> Iterator[Group]:
             row = next(rows, None)
             if row is None or row.source.split() != source.split():
                 raise InputError(f"{name}, line {line}: is not of the same source as {path}; are both in order?")
-            unique = [text for text in dict.fromkeys(row.candidates) if text.strip()]
-            log_probs = dict(zip(reversed(row.candidates), reversed(row.log_probs or ())))
+            unique = [text for text in dict.fromkeys(row.texts) if text.strip()]
+            log_probs = dict(zip(reversed(row.texts), reversed(row.log_probs or ())))
             known = tuple(own for own in map(log_probs.get, unique) if own is not None)
             if objective.gap is not None and 1 < len(unique) != len(known):
                 raise InputError(f"{name}, line {line}: has no log_probs, which objective.gap compares.")

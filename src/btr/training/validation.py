@@ -99,12 +99,12 @@ class Validator:
     def _set_apart(self, reranker: Reranker) -> dict[str, float]:
         """Whether gold stands out among other candidates: how often it is first, and its mean f."""
         rows = [
-            Candidates(row.source, (target, *(text for text in dict.fromkeys(row.candidates) if text != target)))
+            Candidates(row.source, (target, *(text for text in dict.fromkeys(row.texts) if text != target)))
             for row, target in zip(self.rows, self.targets)
         ]
-        rows = [row for row in rows if len(row.candidates) > 1]
+        rows = [row for row in rows if len(row.texts) > 1]
         decisions = [
-            Rule().decide(row.source, row.candidates, scored.means)
+            Rule().decide(row.source, row.texts, scored.means)
             for window in windows(rows, WINDOW)
             for row, scored in zip(window, reranker.score_many(window))
         ]
@@ -120,7 +120,7 @@ def close(row: Candidates, gap: float | None) -> Candidates:
     if gap is None or row.log_probs is None or row.log_probs[0] is None:
         return row
     least = row.log_probs[0] - gap
-    kept = [(text, own) for text, own in zip(row.candidates, row.log_probs) if own is not None and own >= least]
+    kept = [(text, own) for text, own in zip(row.texts, row.log_probs) if own is not None and own >= least]
     return Candidates(row.source, tuple(text for text, _ in kept), tuple(own for _, own in kept))
 
 
