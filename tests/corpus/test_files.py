@@ -6,7 +6,17 @@ import sys
 
 import pytest
 
-from btr.corpus.files import file_hash, read_lines, read_text, same_length, write_lines, writing, zip_lines
+from btr.corpus.files import (
+    as_paths,
+    file_hash,
+    file_signature,
+    read_lines,
+    read_text,
+    same_length,
+    write_lines,
+    writing,
+    zip_lines,
+)
 from btr.errors import InputError
 
 
@@ -120,3 +130,20 @@ def test_hash_is_of_the_unpacked_text(tmp_path):
     write_lines(tmp_path / "a", ["x"])
     write_lines(tmp_path / "a.gz", ["x"])
     assert file_hash(tmp_path / "a") == file_hash(tmp_path / "a.gz") == "73cb3858"  # printf 'x\n' | sha256sum
+
+
+def test_one_path_is_a_list_of_one(tmp_path):
+    assert as_paths("gold.m2") == ["gold.m2"]
+    assert as_paths(tmp_path) == [tmp_path]
+    assert as_paths(("a", tmp_path)) == ["a", tmp_path]
+    assert as_paths(None) == as_paths(()) == []
+
+
+def test_signature_says_what_must_be_a_file(tmp_path):
+    write_lines(tmp_path / "a", ["x"])
+    assert file_signature(tmp_path / "a", "gold") == "a#73cb3858"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"pipe \(candidates\): is read twice"):
+        file_signature(tmp_path / "pipe", "candidates")
+    with pytest.raises(InputError, match=r"- \(sources\): is read twice"):
+        file_signature("-", "sources")

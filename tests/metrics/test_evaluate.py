@@ -121,7 +121,7 @@ def files(tmp_path):
         ("few.jsonl", {"gold": GOLD, "by": ["colour"]}, "--by must be one of group, operation, type, not 'colour'"),
         ("few.jsonl", {"gold": GOLD, "metric": "bleu"}, "metric must be one of m2, errant, gleu, not 'bleu'"),
         ("few.jsonl", {"gold": GOLD, "beta": 0}, "beta must be larger than 0"),
-        ("few.jsonl", {"gold": ["-"]}, "must be files"),
+        ("few.jsonl", {"gold": ["-"]}, r"- \(gold\): is read twice"),
         ("few.jsonl", {}, "m2 needs --gold"),
         ("few.jsonl", {"metric": "gleu"}, "gleu needs --source"),
         ("few.jsonl", {"gold": GOLD, "oracle": True, "rank": 2}, "exclude each other"),

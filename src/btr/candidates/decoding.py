@@ -7,12 +7,11 @@ from typing import Any
 
 from btr.candidates.base import METHODS, Search
 from btr.candidates.generate import check_engine, generate
-from btr.corpus.files import PathLike, write_lines
+from btr.corpus.files import PathLike, Paths, file_signature, write_lines
 from btr.corpus.pairs import kind_of
 from btr.errors import InputError, needs_models
-from btr.metrics.base import name_file
 from btr.metrics.evaluate import evaluate
-from btr.metrics.gold import Paths, load_gold
+from btr.metrics.gold import load_gold
 
 SEARCH = set(Search.__dataclass_fields__) - {"method"}
 
@@ -48,7 +47,7 @@ def compare_methods(
         from btr.models.load import fetch
     except ImportError as error:
         raise needs_models("generating", error) from None
-    way = {"sources": name_file(sources), "model": fingerprint(fetch(model)), **options}
+    way = {"sources": file_signature(sources, "sources"), "model": fingerprint(fetch(model)), **options}
     rows: dict[str, Any] = {}
     for method in methods:
         path = Path(folder) / f"{method}.jsonl"

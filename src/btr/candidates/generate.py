@@ -9,10 +9,9 @@ from typing import Any
 
 from btr.candidates.base import MAX_LENGTH, Engine, Found, Search, Tokens
 from btr.corpus.candidates import is_runaway
-from btr.corpus.files import PathLike, read_lines
+from btr.corpus.files import PathLike, file_signature, read_lines
 from btr.corpus.pairs import read_sources
 from btr.errors import InputError, needs_models
-from btr.metrics.base import name_file
 from btr.models.batches import pack
 from btr.resume import Share, check_output, write_windows
 
@@ -50,7 +49,7 @@ def generate(
     search = Search(method, size, max_length, groups, penalty, top_k, top_p, seed, early_stopping, length_penalty)
     check_engine(engine, search)
     check_output(output, [sources])
-    name = "-" if os.fspath(sources) == "-" else name_file(sources)
+    name = "-" if os.fspath(sources) == "-" else file_signature(sources, "sources")
     loaded = load_engine(model, engine, dtype=dtype, device=device)
     if loaded.limit and search.max_length > loaded.limit:
         search = replace(search, max_length=loaded.limit)

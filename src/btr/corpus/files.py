@@ -14,7 +14,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -23,8 +23,16 @@ from typing import IO, BinaryIO, cast
 from btr.errors import InputError
 
 PathLike = str | os.PathLike[str]
+Paths = PathLike | Sequence[PathLike]
 GZIP_MAGIC = b"\x1f\x8b"
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def as_paths(value: Paths | None) -> list[PathLike]:
+    """Return a list of paths, also for a single path (which may be a string) and for None."""
+    if value is None:
+        return []
+    return [value] if isinstance(value, str | os.PathLike) else list(value)
 
 
 def open_bytes(path: PathLike) -> BinaryIO:
@@ -137,6 +145,15 @@ def file_hash(path: PathLike) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()[:8]
+
+
+def file_signature(path: PathLike, what: str) -> str:
+    """Return a file's name and hash, as signatures have them; `what` says in messages what the file holds."""
+    if os.fspath(path) == "-" or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
+        raise InputError(
+            f"{path} ({what}): is read twice, which standard input, a pipe or a device can't be; save it to a file."
+        )
+    return f"{Path(path).name}#{file_hash(path)}"
 
 
 @contextmanager

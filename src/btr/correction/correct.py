@@ -10,11 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from btr.corpus.files import PathLike, check_text, read_lines, writing
+from btr.corpus.files import PathLike, check_text, file_signature, read_lines, writing
 from btr.correction.blocks import Block, cut_blocks, read_blocks
 from btr.correction.render import FORMS, Renderer, write_text
 from btr.errors import InputError, needs_models
-from btr.metrics.base import name_file
 from btr.resume import Share, check_output, write_windows
 
 CHUNK = 6_000  # characters whose sentences are batched together
@@ -67,7 +66,7 @@ def correct_file(
     if markdown is None:
         markdown = Path(path).suffix.lower() in MARKDOWN
     is_stream = os.fspath(path) == "-"
-    name = "-" if is_stream else name_file(path)  # says in one sentence if the file can't be read
+    name = "-" if is_stream else file_signature(path, "text")  # says in one sentence if the file can't be read
     corrector = load_corrector(options)
     told: Counter[str] = Counter()
 

@@ -7,15 +7,12 @@ again: it folds other rows of the same table.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from btr import __version__
-from btr.corpus.files import PathLike, file_hash
-from btr.errors import InputError
 from btr.pool import parallel_map
 
 Array = NDArray[Any]
@@ -24,15 +21,6 @@ Array = NDArray[Any]
 def signature(metric: str, **options: str) -> str:
     """What must agree for two scores to be compared, e.g. `m2|gold:test.m2#3f2a9c01|beta:0.5|unchanged:2|btr:0.1.0`."""
     return "|".join([metric, *(f"{name}:{value}" for name, value in options.items() if value), f"btr:{__version__}"])
-
-
-def name_file(path: PathLike) -> str:
-    """A file's name and hash, as signatures have it."""
-    if str(path) == "-":
-        raise InputError("gold and references must be files: their hash is part of the score's signature.")
-    if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
-        raise InputError(f"{path}: is a pipe or a device; gold and references must be files, which are read twice.")
-    return f"{Path(path).name}#{file_hash(path)}"
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from btr.corpus.candidates import read_candidates
-from btr.corpus.files import PathLike, read_text, same_length, zip_lines
+from btr.corpus.files import PathLike, Paths, as_paths, read_text, same_length, zip_lines
 from btr.corpus.parallel import is_json
 from btr.errors import InputError
 from btr.metrics import significance
 from btr.metrics.base import Array, Metric, Score
 from btr.metrics.edits import EditMetric
 from btr.metrics.errant import Errant
-from btr.metrics.gold import Gold, Paths, as_list, load_gold, one_of
+from btr.metrics.gold import Gold, load_gold, one_of
 from btr.metrics.oracle import gold_percent, oracle_choice, unique_percent
 
 BREAKDOWNS = "group", "operation", "type"
@@ -44,9 +44,9 @@ def evaluate(
     against = load_gold(
         metric, gold=gold, source=source, reference=reference, groups=groups, mode=mode, beta=beta, processes=processes
     )
-    kinds = as_list(by)
+    kinds = [by] if isinstance(by, str) else list(by)
     check_breakdown(kinds, against)
-    paths = as_list(hypotheses)
+    paths = as_paths(hypotheses)
     if len(paths) > 1 and rank is None and not oracle:
         raise InputError("several hypothesis files are the ranks of one system; say which with --rank, or --oracle.")
     candidates = read_hypotheses(paths, against)

@@ -1,23 +1,19 @@
 """Reading what hypotheses are scored against: M2 files or references, groups, and the metric made of them."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from btr.corpus.files import PathLike, read_text, same_length
+from btr.corpus.files import PathLike, Paths, as_paths, file_signature, read_text, same_length
 from btr.corpus.m2 import Sentence, read_m2
 from btr.corpus.parallel import read_references
 from btr.errors import InputError
-from btr.metrics.base import Metric, name_file
+from btr.metrics.base import Metric
 from btr.metrics.errant import MODES, Errant
 from btr.metrics.gleu import GLEU
 from btr.metrics.m2 import M2
 
 METRICS = "m2", "errant", "gleu"
-
-Paths = PathLike | Sequence[PathLike]
 
 
 @dataclass(frozen=True)
@@ -47,20 +43,20 @@ def load_gold(
     one_of("mode", mode, MODES)
     if not 0 < beta <= 1000:
         raise InputError(f"beta must be larger than 0 and at most 1000, not {beta:g}.")
-    texts, names = read_all_references(as_list(reference))
+    texts, names = read_all_references(as_paths(reference))
     if metric == "gleu":
         if source is None or not texts:
             raise InputError("gleu needs --source and at least one --reference.")
-        files = f"{name_file(source)}+{names}"
+        files = f"{file_signature(source, 'sources')}+{names}"
         sources = read_text(source)
         same_length([(str(source), len(sources)), (names, len(texts))])
         return Gold(
             GLEU(sources, texts, files, processes), str(source), read_groups(groups, len(sources)), texts, names
         )
-    paths = as_list(gold)
+    paths = as_paths(gold)
     if not paths:
         raise InputError(f"{metric} needs --gold, an M2 file.")
-    name = "+".join(map(name_file, paths))
+    name = "+".join(file_signature(path, "gold") for path in paths)
     parts = [list(read_m2(path)) for path in paths]
     sentences = [sentence for part in parts for sentence in part]
     labels: Sequence[str] | None = read_groups(groups, len(sentences))
@@ -77,7 +73,7 @@ def load_gold(
 
 def read_all_references(paths: Sequence[PathLike]) -> tuple[list[tuple[str, ...]], str]:
     """The references of each sentence from all files, and the files' names."""
-    names = "+".join(map(name_file, paths))
+    names = "+".join(file_signature(path, "references") for path in paths)
     texts = [read_references(path) for path in paths]
     same_length([(str(path), len(text)) for path, text in zip(paths, texts)])
     for path, text in zip(paths, texts):
@@ -88,11 +84,6 @@ def read_all_references(paths: Sequence[PathLike]) -> tuple[list[tuple[str, ...]
                     "every sentence needs the same number, at least one."
                 )
     return [tuple(ref for row in rows for ref in row) for rows in zip(*texts)], names
-
-
-def as_list(value: Any) -> list[Any]:
-    """One path or name as a list of one."""
-    return [value] if isinstance(value, str | os.PathLike) else list(value)
 
 
 def all_corrections(sentence: Sentence) -> tuple[str, ...]:

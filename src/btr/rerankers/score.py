@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from btr.corpus.candidates import Candidates, read_candidates
-from btr.corpus.files import PathLike, read_lines
+from btr.corpus.files import PathLike, file_signature, read_lines
 from btr.corpus.scores import to_json
 from btr.errors import InputError, needs_models
-from btr.metrics.base import name_file
 from btr.rerankers.base import Reranker
 from btr.rerankers.ensemble import AVERAGES, Ensemble
 from btr.rerankers.free import MBR, Base, Free, Vote
@@ -52,7 +51,7 @@ def score(
     # What the same scores depend on: with another budget, sums would be rounded otherwise.
     header: dict[str, Any] = {"budget": budget, **({"top": top} if top else {})}
     if os.fspath(candidates) != "-":
-        header["candidates"] = name_file(candidates)
+        header["candidates"] = file_signature(candidates, "candidates")
         header["sources"] = sum(1 for _ in read_lines(candidates))  # tells a file that was cut from a whole one
     loaded = [load_reranker(spec, dtype=dtype, device=device, int8=int8, budget=budget) for spec in rerankers]
     ensemble = Ensemble(loaded, average)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from btr.metrics.base import name_file
+from btr.corpus.files import file_signature
 from btr.studies import figures
 from btr.studies.measures import LENGTHS
 from btr.studies.plan import slug
@@ -120,7 +120,9 @@ def training_figure(results: Results, number: str) -> Picture | Gap:
         if history.updates
     )
     drawn = figures.draw_training(histories, scores)
-    signatures = {name: f"run:{Path(run).name}|{name_file(Path(expand(run)) / LOG)}" for name, run in runs.items()}
+    signatures = {
+        name: f"run:{Path(run).name}|{file_signature(Path(expand(run)) / LOG, 'log')}" for name, run in runs.items()
+    }
     return Picture(f"figure-{number.zfill(2)}", f"Figure {number}", f"{title}.", drawn, told, signatures)
 
 

@@ -9,9 +9,10 @@ from btr.candidates.fast import Fast
 from btr.candidates.generate import WINDOW, generate_many
 from btr.candidates.library import Library
 from btr.corpus.candidates import Candidates, read_candidates
+from btr.corpus.files import file_signature
 from btr.corpus.m2 import read_m2
 from btr.errors import InputError
-from btr.metrics.base import Metric, name_file
+from btr.metrics.base import Metric
 from btr.metrics.errant import Errant
 from btr.metrics.m2 import M2
 from btr.models.load import Loaded
@@ -128,7 +129,7 @@ def read_gold(settings: Validation) -> tuple[Metric, list[str], list[str]]:
     """The metric over the validation set, its sources, and the first annotator's corrections."""
     paths = list(map(expand, settings.gold))
     sentences = list(islice((sentence for path in paths for sentence in read_m2(path)), settings.sentences))
-    name = "+".join(map(name_file, paths))
+    name = "+".join(file_signature(path, "gold") for path in paths)
     if settings.sentences is not None:
         name += f"[:{settings.sentences}]"
     metric = (M2 if settings.metric == "m2" else Errant)(sentences, name, processes=1)
