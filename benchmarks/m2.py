@@ -33,7 +33,7 @@ def conll13(report: Report) -> None:
     rows = list(read_candidates(folder / "t5gec-candidates.jsonl"))
     metric = M2(list(read_m2(folder / "cleaned.m2")))
     start = time.perf_counter()
-    metric.measure([(number, text) for number, row in enumerate(rows) for text in row.texts])
+    metric.count_pairs([(number, text) for number, row in enumerate(rows) for text in row.texts])
     seconds = time.perf_counter() - start
     report.say(f"all 5 × {len(rows):,} candidates, on all cores: {seconds:.2f} s")
 

@@ -23,10 +23,18 @@ _items: Sequence[Any]
 
 
 def parallel_map(
-    function: Callable[[T], R], items: Sequence[T], *, processes: int | None = None, least: int = 1, what: str = ""
+    function: Callable[[T], R],
+    items: Sequence[T],
+    *,
+    processes: int | None = None,
+    min_per_process: int = 1,
+    what: str = "",
 ) -> list[R]:
-    """`[function(item) for item in items]`, in several processes if there are at least `least` items for each."""
-    workers = min(processes or cores(), len(items) // least)
+    """Return `[function(item) for item in items]`, computed by several processes if there are items enough.
+
+    A process gets at least `min_per_process` items. `what` names the work for the progress bar.
+    """
+    workers = min(processes or cores(), len(items) // min_per_process)
     if workers <= 1:
         return list(track(map(function, items), len(items), what))
     # Forked workers share the items and what the function holds (a parser, a corpus); elsewhere they are sent once.

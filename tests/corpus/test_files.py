@@ -8,11 +8,11 @@ import pytest
 
 from btr.corpus.files import (
     as_paths,
+    check_same_length,
     file_hash,
     file_signature,
     read_lines,
     read_text,
-    same_length,
     write_lines,
     writing,
     zip_lines,
@@ -123,7 +123,7 @@ def test_side_by_side(tmp_path):
     with pytest.raises(InputError, match="a: ends before line 3"):
         list(zip_lines([tmp_path / "a", tmp_path / "b"]))
     with pytest.raises(InputError, match="b has 3 sentences but a has 2"):
-        same_length([("a", 2), ("b", 3)])
+        check_same_length([("a", 2), ("b", 3)])
 
 
 def test_hash_is_of_the_unpacked_text(tmp_path):

@@ -42,9 +42,7 @@ class Opposed(Reranker):
 
     def score_many(self, rows):
         return [
-            Scored(
-                row.source, row.texts, tuple(0.0 if text == row.source else -4.0 for text in row.texts), ()
-            )
+            Scored(row.source, row.texts, tuple(0.0 if text == row.source else -4.0 for text in row.texts), ())
             for row in rows
         ]
 

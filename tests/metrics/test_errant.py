@@ -7,7 +7,7 @@ from errant.commands import compare_m2
 
 from btr.corpus import Edit, Sentence, read_m2, write_m2
 from btr.errors import InputError
-from btr.metrics.errant import Errant, extract_edits, round_decimals, typed
+from btr.metrics.errant import Errant, extract_edits, full_type, round_decimals
 
 SOURCES = [
     "I has two cat .",
@@ -116,17 +116,17 @@ def test_alternatives_and_unknown():
 
 
 def test_types_of_other_corpora():
-    assert typed(Edit(0, 0, "ArtOrDet", ("the",))) == "M:ArtOrDet"
-    assert typed(Edit(0, 1, "ArtOrDet", ("",))) == "U:ArtOrDet"
-    assert typed(Edit(0, 1, "Nn", ("cats",))) == "R:Nn"
-    assert typed(Edit(0, 1, "R:NOUN", ("cats",))) == "R:NOUN"
+    assert full_type(Edit(0, 0, "ArtOrDet", ("the",))) == "M:ArtOrDet"
+    assert full_type(Edit(0, 1, "ArtOrDet", ("",))) == "U:ArtOrDet"
+    assert full_type(Edit(0, 1, "Nn", ("cats",))) == "R:Nn"
+    assert full_type(Edit(0, 1, "R:NOUN", ("cats",))) == "R:NOUN"
 
 
 def test_processes_do_not_matter(sentences):
     scores = []
     for processes in (1, 2):
         metric = Errant(sentences, processes=processes)
-        metric.least = 2
+        metric.min_per_process = 2
         scores.append(metric.score(HYPOTHESES))
     assert scores[0] == scores[1]
 
@@ -151,7 +151,7 @@ def test_ties_between_annotators():
     rows = lambda *own: np.concatenate([np.repeat(before, len(own), 1), [own, own]])[[0, 2]]  # noqa: E731
 
     def chosen(*own):
-        return metric.choose(rows(*own), np.array([[0, 1]]))[1][0, 1]
+        return metric.choose_annotators(rows(*own), np.array([[0, 1]]))[1][0, 1]
 
     assert chosen((1, 1, 1), (2, 2, 2)) == 1  # the second's F is higher by less than 0.00005, and it is right twice
     assert chosen((1, 2, 2), (1, 1, 2)) == 1

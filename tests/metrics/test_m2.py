@@ -28,7 +28,7 @@ def test_conll13_golden(data, golden, rank, expected):
     metric = M2(list(read_m2(data / "conll13" / "cleaned.m2")))
     hypotheses = outputs(data, rank)
     _, counts = read_golden(golden / "m2" / f"conll13.cand{rank}.tsv")
-    assert metric.measure(list(enumerate(hypotheses))) == counts
+    assert metric.count_pairs(list(enumerate(hypotheses))) == counts
     assert tuple(round(value, 2) for value in metric.score(hypotheses).scores.values()) == expected
 
 
@@ -43,8 +43,8 @@ def test_two_annotators_golden(golden, hypotheses, table, expected):
     metric = M2(list(read_m2(golden / "m2" / "cweb-s-dev.m2")))
     texts = list(read_lines(golden / "m2" / hypotheses))
     chosen, counts = read_golden(golden / "m2" / table)
-    assert metric.measure(list(enumerate(texts))) == counts
-    _, ours = metric.choose(metric.counts(texts), np.arange(len(texts))[None])
+    assert metric.count_pairs(list(enumerate(texts))) == counts
+    _, ours = metric.choose_annotators(metric.counts(texts), np.arange(len(texts))[None])
     assert ours[0].tolist() == chosen
     assert tuple(round(value, 2) for value in metric.score(texts).scores.values()) == expected
 
@@ -84,7 +84,7 @@ def test_nothing_proposed_and_nothing_to_find():
 def test_ties_between_annotators():
     """Equal F: the more correct edits win; then the fewer edits on both sides; then the first annotator."""
     metric = M2([gold([])])
-    chosen = lambda *rows: metric.choose(np.array([rows]), np.zeros((1, 1), dtype=int))[1][0, 0]  # noqa: E731
+    chosen = lambda *rows: metric.choose_annotators(np.array([rows]), np.zeros((1, 1), dtype=int))[1][0, 0]  # noqa: E731
     assert chosen((0, 1, 1), (0, 1, 1)) == 0
     assert chosen((1, 1, 1), (2, 2, 2)) == 1  # F is 1 for both
     assert chosen((0, 2, 3), (0, 2, 1)) == 1  # F is 0 for both
@@ -97,10 +97,10 @@ def test_fold_of_many_is_the_fold_of_each():
     sentences = [gold([(1, 2, "X", ("x",))], [(0, 1, "X", ("y",))], []) for _ in range(5)] + [gold([])] * 2
     metric = M2(sentences)
     counts = metric.counts(["a x c", "y b c", "y x c", "a b c", "a x", "q b c", "a b c"])
-    picks = generator.integers(0, 7, (20, 7))
-    batch = metric.fold(counts, picks)
-    for row, pick in enumerate(picks):
-        alone = metric.fold(counts, pick[None])
+    indices = generator.integers(0, 7, (20, 7))
+    batch = metric.aggregate(counts, indices)
+    for row, pick in enumerate(indices):
+        alone = metric.aggregate(counts, pick[None])
         assert {name: values[row] for name, values in batch.items()} == {n: v[0] for n, v in alone.items()}
 
 
@@ -116,7 +116,7 @@ def test_processes_do_not_matter():
     scores = []
     for processes in (1, 2, 3):
         metric = M2(sentences, processes=processes)
-        metric.least = 5
+        metric.min_per_process = 5
         scores.append(metric.score(texts))
     assert scores[0] == scores[1] == scores[2]
 

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 
 from btr.correction.segments import load_rules
 from btr.metrics import errant
-from btr.metrics.errant import extract_edits, forgetting, load_annotator
+from btr.metrics.errant import discard_parses, extract_edits, load_annotator
 from btr.serving.guard import Guard
 from btr.serving.measures import Measures
 from btr.serving.settings import Settings
@@ -122,11 +122,11 @@ def test_no_body_is_counted_once_it_is_refused(path):
 def test_edits_are_the_same_when_sentences_are_forgotten():
     pairs = [(text, text.replace("has", "have")) for text in new_texts(10, sentences=1)] + [PAIR]
     kept = [extract_edits(*pair) for pair in pairs]
-    with forgetting():
+    with discard_parses():
         assert [extract_edits(*pair) for pair in pairs] == kept
 
     def forget(pair):
-        with forgetting():
+        with discard_parses():
             return extract_edits(*pair)
 
     with ThreadPoolExecutor(4) as pool:  # some forget, others don't
@@ -137,7 +137,7 @@ def test_edits_are_the_same_when_sentences_are_forgotten():
 def test_sentences_are_forgotten_after_an_error_too():
     extract_edits(*PAIR)
     before = known(load_annotator().nlp)
-    with pytest.raises(ZeroDivisionError), forgetting():
+    with pytest.raises(ZeroDivisionError), discard_parses():
         assert 1 / len(extract_edits("I has a zzyzx .", "I have a zzyzx .")[1:])
     assert known(load_annotator().nlp) == before
     assert [edit.type for edit in extract_edits(*PAIR)] == ["R:VERB:SVA", "R:NOUN:NUM"]

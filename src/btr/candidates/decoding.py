@@ -8,7 +8,7 @@ from typing import Any
 from btr.candidates.base import METHODS, Search
 from btr.candidates.generate import check_engine, generate
 from btr.corpus.files import PathLike, Paths, file_signature, write_lines
-from btr.corpus.pairs import kind_of
+from btr.corpus.pairs import file_kind
 from btr.errors import InputError, needs_models
 from btr.metrics.evaluate import evaluate
 from btr.metrics.gold import load_gold
@@ -37,7 +37,7 @@ def compare_methods(
             raise InputError(f"{method!r} is no method to compare; choose among {', '.join(METHODS)}.")
         own = {name: value for name, value in options.items() if name in SEARCH}
         check_engine(options.get("engine", "transformers"), Search(method, **own))
-    if metric == "gleu" and kind_of(sources) != ".txt":
+    if metric == "gleu" and file_kind(sources) != ".txt":
         raise InputError(f"{sources}: gleu needs the sources as text, one a line.")
     source = sources if metric == "gleu" else None
     load_gold(metric, gold=gold, source=source, reference=reference)  # before hours of work

@@ -81,11 +81,11 @@ def _decode(raw: bytes, path: PathLike, number: int) -> str:
     if number == 1:
         refuse_utf16(raw, path)
     if b"\0" in raw:
-        raise no_text(path, number)
+        raise not_text(path, number)
     try:
         line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise no_text(path, number, error.object[error.start]) from None
+        raise not_text(path, number, error.object[error.start]) from None
     return line.removesuffix("\n").removesuffix("\r")
 
 
@@ -95,7 +95,7 @@ def refuse_utf16(start: bytes, path: PathLike) -> None:
         raise InputError(f"{path}: is UTF-16; convert the file to UTF-8.")
 
 
-def no_text(path: PathLike, line: int, byte: int = 0) -> InputError:
+def not_text(path: PathLike, line: int, byte: int = 0) -> InputError:
     """What to say of a line that has a byte which text does not have."""
     if not byte:
         return InputError(f"{path}, line {line}: has a NUL byte; this is a binary file, not text.")
@@ -118,7 +118,7 @@ def read_text(path: PathLike) -> list[str]:
     return lines
 
 
-def same_length(named: Iterable[tuple[str, int]]) -> None:
+def check_same_length(named: Iterable[tuple[str, int]]) -> None:
     """Refuse files that should run side by side and don't."""
     (first, length), *others = [*named] or [("", 0)]
     for name, other in others:

@@ -11,7 +11,7 @@ from btr.errors import InputError
 
 def read_sources(path: PathLike) -> Iterator[str]:
     """Stream the sources of a file: those of an M2 file, the first column of a TSV file, or all lines of a text."""
-    if kind_of(path) != ".txt":
+    if file_kind(path) != ".txt":
         yield from (source for source, _ in read_pairs(path))
         return
     empty = True
@@ -24,7 +24,7 @@ def read_sources(path: PathLike) -> Iterator[str]:
 
 def read_pairs(path: PathLike) -> Iterator[tuple[str, str]]:
     """Stream sources and targets: an M2 file's first annotator's corrections, or the two columns of a TSV file."""
-    kind = kind_of(path)
+    kind = file_kind(path)
     if kind == ".m2":
         yield from ((sentence.source, sentence.corrected()) for sentence in read_m2(path))
     elif kind == ".tsv":
@@ -33,7 +33,7 @@ def read_pairs(path: PathLike) -> Iterator[tuple[str, str]]:
         raise InputError(f"{path}: pairs are read from files whose names end in .m2 or .tsv (or these and .gz).")
 
 
-def kind_of(path: PathLike) -> str:
+def file_kind(path: PathLike) -> str:
     """A file's kind by its name: .m2, .tsv, or .txt for anything else."""
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix
     return suffix if suffix in (".m2", ".tsv") else ".txt"

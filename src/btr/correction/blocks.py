@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import BinaryIO, NamedTuple
 
-from btr.corpus.files import PathLike, no_text, reading, refuse_utf16
+from btr.corpus.files import PathLike, not_text, reading, refuse_utf16
 from btr.correction.segments import LONG_LINE, START
 
 READ = 1 << 16  # bytes at a time
@@ -54,9 +54,9 @@ def decode(file: BinaryIO, path: PathLike) -> Iterator[str]:
             text = rest + decoder.decode(raw, final=not raw)
         except UnicodeDecodeError as error:
             line = number + error.object[: error.start].count(b"\n")
-            raise no_text(path, line, error.object[error.start]) from None
+            raise not_text(path, line, error.object[error.start]) from None
         if "\0" in text:
-            raise no_text(path, number + text[: text.index("\0")].count("\n"))
+            raise not_text(path, number + text[: text.index("\0")].count("\n"))
         *lines, rest = text.split("\n")
         yield from (f"{line}\n" for line in lines)
         number += len(lines)

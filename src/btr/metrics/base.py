@@ -48,7 +48,7 @@ class Metric(ABC):
     """A metric over a fixed gold corpus."""
 
     name: str
-    least = 100  # how many sentences are worth a process of their own
+    min_per_process = 100  # how many sentences are worth a process of their own
 
     def __init__(self, size: int, processes: int | None = None) -> None:
         self.size = size
@@ -68,12 +68,12 @@ class Metric(ABC):
         """The counts of one hypothesis for the sentence of that number."""
 
     @abstractmethod
-    def table(self, measured: Sequence[Any]) -> Array:
+    def stack(self, measured: Sequence[Any]) -> Array:
         """Counts as rows of one array."""
 
     @abstractmethod
-    def fold(self, counts: Array, picks: Array) -> dict[str, Array]:
-        """Corpus scores (0 to 1), one for each row of `picks`, which names a row of `counts` for each sentence."""
+    def aggregate(self, counts: Array, indices: Array) -> dict[str, Array]:
+        """Corpus scores (0 to 1), one for each row of `indices`, which names a row of `counts` for each sentence."""
 
     @abstractmethod
     def totals(self, counts: Array) -> dict[str, int]:
@@ -83,17 +83,19 @@ class Metric(ABC):
     def sentence_scores(self, counts: Array) -> Array:
         """Each sentence's own score, for tests of significance."""
 
-    def measure(self, pairs: Sequence[tuple[int, str]]) -> list[Any]:
+    def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Any]:
         """The counts of (sentence number, hypothesis) pairs, each computed once, on all cores."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         what = f"Counting ({self.name})"
-        counted = parallel_map(self.count, new, processes=self.processes, least=self.least, what=what)
+        counted = parallel_map(
+            self.count, new, processes=self.processes, min_per_process=self.min_per_process, what=what
+        )
         self._known.update(zip(new, counted))
         return [self._known[pair] for pair in pairs]
 
     def counts(self, hypotheses: Sequence[str]) -> Array:
         """The counts of one hypothesis a sentence."""
-        return self.table(self.measure(list(enumerate(hypotheses))))
+        return self.stack(self.count_pairs(list(enumerate(hypotheses))))
 
     def score(self, hypotheses: Sequence[str]) -> Score:
         """The corpus score of one hypothesis a sentence."""
@@ -101,6 +103,6 @@ class Metric(ABC):
 
     def score_counts(self, counts: Array) -> Score:
         """The corpus score of rows of counts, in the order of the corpus."""
-        scores = self.fold(counts, np.arange(len(counts))[None])
+        scores = self.aggregate(counts, np.arange(len(counts))[None])
         percent = {name: 100 * float(values[0]) for name, values in scores.items()}
         return Score(self.name, percent, self.totals(counts), self.signature())

@@ -30,7 +30,7 @@ class EditMetric(Metric):
 
     beta: float
 
-    def table(self, measured: Sequence[Any]) -> Array:
+    def stack(self, measured: Sequence[Any]) -> Array:
         annotators = max(map(len, measured))
         counts = np.full((len(measured), annotators, 3), NO_ANNOTATOR, dtype=np.int64)
         for row, by_annotator in zip(counts, measured):
@@ -41,18 +41,18 @@ class EditMetric(Metric):
     def preference(self, totals: Array, own: Array) -> list[Array]:
         """What is compared to choose an annotator, most important first, larger is better."""
 
-    def choose(self, counts: Array, picks: Array) -> tuple[Array, Array]:
+    def choose_annotators(self, counts: Array, indices: Array) -> tuple[Array, Array]:
         """Running through the corpus: the totals in the end, and the annotator chosen for each sentence."""
-        batch, size = picks.shape
+        batch, size = indices.shape
         totals = np.zeros((batch, 3), dtype=np.int64)
         chosen = np.zeros((batch, size), dtype=np.int64)
         if counts.shape[1] == 1:
-            for row, pick in zip(totals, picks):
+            for row, pick in zip(totals, indices):
                 row[:] = counts[pick, 0].sum(0)
             return totals, chosen
         every = np.arange(batch)
         for position in range(size):
-            own = counts[picks[:, position]]
+            own = counts[indices[:, position]]
             best = np.zeros(batch, dtype=np.int64)
             if (own != own[:, :1]).any():
                 keys = self.preference(totals[:, None] + own, own)
@@ -68,8 +68,8 @@ class EditMetric(Metric):
             chosen[:, position] = best
         return totals, chosen
 
-    def fold(self, counts: Array, picks: Array) -> dict[str, Array]:
-        totals, _ = self.choose(counts, picks)
+    def aggregate(self, counts: Array, indices: Array) -> dict[str, Array]:
+        totals, _ = self.choose_annotators(counts, indices)
         return self.name_scores(*totals.T)
 
     def name_scores(self, correct: Array, proposed: Array, gold: Array) -> dict[str, Array]:
@@ -78,7 +78,7 @@ class EditMetric(Metric):
         return dict(zip(names, f_score(correct, proposed, gold, self.beta)))
 
     def totals(self, counts: Array) -> dict[str, int]:
-        totals, _ = self.choose(counts, np.arange(len(counts))[None])
+        totals, _ = self.choose_annotators(counts, np.arange(len(counts))[None])
         return dict(zip(("correct", "proposed", "gold"), map(int, totals[0])))
 
     def sentence_scores(self, counts: Array) -> Array:

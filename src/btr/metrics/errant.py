@@ -41,7 +41,7 @@ class Errant(EditMetric):
     """
 
     name = "errant"
-    least = 40
+    min_per_process = 40
 
     def __init__(
         self,
@@ -72,9 +72,9 @@ class Errant(EditMetric):
             model=f"{meta['lang']}_{meta['name']}-{meta['version']}",
         )
 
-    def measure(self, pairs: Sequence[tuple[int, str]]) -> list[Any]:
+    def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Any]:
         load_annotator()  # before processes are forked, so that they share it
-        return super().measure(pairs)
+        return super().count_pairs(pairs)
 
     def source(self, number: int) -> str:
         return self.sentences[number].source
@@ -91,8 +91,8 @@ class Errant(EditMetric):
         annotators = [sentence.annotations[annotator] for annotator in sorted(sentence.annotations)] or [()]
         return [self._compare(proposed, edits) for edits in annotators]
 
-    def table(self, measured: Sequence[Any]) -> Array:
-        return super().table([[compared.counts for compared in row] for row in measured])
+    def stack(self, measured: Sequence[Any]) -> Array:
+        return super().stack([[compared.counts for compared in row] for row in measured])
 
     def preference(self, totals: Array, own: Array) -> list[Array]:
         """The higher F to four digits, then the sentence's own counts: more correct, fewer wrong, fewer missed."""
@@ -108,8 +108,8 @@ class Errant(EditMetric):
 
     def counts_by(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, Array]:
         """Each sentence's counts by `operation` or `type`, with the annotators that the score chose."""
-        measured = self.measure([(number, hypotheses[number]) for number in rows])
-        _, chosen = self.choose(self.table(measured), np.arange(len(rows))[None])
+        measured = self.count_pairs([(number, hypotheses[number]) for number in rows])
+        _, chosen = self.choose_annotators(self.stack(measured), np.arange(len(rows))[None])
         found: dict[str, Array] = {}
         for place, (row, annotator) in enumerate(zip(measured, chosen[0])):
             for kind, counts in row[annotator].types.items():
@@ -136,7 +136,7 @@ class Errant(EditMetric):
             else:  # an insertion concerns the token to its right
                 keys = [(token, token + 1) for token in range(edit.start, max(edit.end, edit.start + 1))]
             for key in keys:
-                types.setdefault(key, []).append(typed(edit))
+                types.setdefault(key, []).append(full_type(edit))
         return types, aliases
 
     def _compare(self, proposed: dict[Key, list[str]], gold_edits: Sequence[Edit]) -> Compared:
@@ -157,7 +157,7 @@ class Errant(EditMetric):
         return Compared((total[0], total[1], total[2]), by_type)
 
 
-def typed(edit: Edit) -> str:
+def full_type(edit: Edit) -> str:
     """The edit's type with its operation, e.g. R:NOUN:NUM, also where the corpus has types of its own."""
     if edit.type == UNKNOWN or edit.type[:2] in ("M:", "R:", "U:"):
         return edit.type
@@ -208,7 +208,7 @@ def extract_edits(source: str, hypothesis: str) -> list[Edit]:
 
 
 @contextmanager
-def forgetting() -> Iterator[None]:
+def discard_parses() -> Iterator[None]:
     """Forget the sentences that are compared within, and their words, which spaCy would keep as long as it is there.
 
     Not to be nested.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from btr.corpus.candidates import read_candidates
-from btr.corpus.files import PathLike, Paths, as_paths, read_text, same_length, zip_lines
+from btr.corpus.files import PathLike, Paths, as_paths, check_same_length, read_text, zip_lines
 from btr.corpus.parallel import is_json
 from btr.errors import InputError
 from btr.metrics import significance
@@ -51,7 +51,7 @@ def evaluate(
         raise InputError("several hypothesis files are the ranks of one system; say which with --rank, or --oracle.")
     candidates = read_hypotheses(paths, against)
     if oracle:
-        same_length([(against.reference_name, len(against.references)), (str(paths[0]), len(candidates))])
+        check_same_length([(against.reference_name, len(against.references)), (str(paths[0]), len(candidates))])
         chosen = [oracle_choice(*pair) for pair in zip(candidates, against.references)]
         selection: dict[str, Any] = {
             "oracle": against.reference_name,
@@ -139,12 +139,12 @@ def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str,
             rows = [(line,) for line in lines]
         else:
             candidates = list(read_candidates(paths[0], lines))
-            same_length([(against.name, against.metric.size), (str(paths[0]), len(candidates))])
+            check_same_length([(against.name, against.metric.size), (str(paths[0]), len(candidates))])
             for number, row in enumerate(candidates):
                 if row.source.split() != against.metric.source(number).split():
                     raise InputError(f"{paths[0]}, line {number + 1}: its source is not the one of {against.name}.")
             rows = [row.texts for row in candidates]
-    same_length([(against.name, against.metric.size), (str(paths[0]), len(rows))])
+    check_same_length([(against.name, against.metric.size), (str(paths[0]), len(rows))])
     return rows
 
 

@@ -47,21 +47,21 @@ class GLEU(Metric):
         source, ngrams = _ngrams(self.sources[number]), _ngrams(hypothesis)
         return [_count(source, ngrams, _ngrams(reference)) for reference in self.references[number]]
 
-    def table(self, measured: Sequence[Any]) -> Array:
+    def stack(self, measured: Sequence[Any]) -> Array:
         return np.array(measured, dtype=np.int64)
 
-    def fold(self, counts: Array, picks: Array) -> dict[str, Array]:
-        return {"gleu": self.draws(counts, picks).mean(1)}
+    def aggregate(self, counts: Array, indices: Array) -> dict[str, Array]:
+        return {"gleu": self.draws(counts, indices).mean(1)}
 
-    def draws(self, counts: Array, picks: Array) -> Array:
-        """The corpus GLEU of each draw, for each row of picks.
+    def draws(self, counts: Array, indices: Array) -> Array:
+        """The corpus GLEU of each draw, for each row of indices.
 
         A draw takes one reference for each place in the corpus: its sums are the product of a matrix of zeros and ones
         with the counts. Single precision holds whole numbers up to 16 million exactly.
         """
-        size = picks.shape[1]
+        size = indices.shape[1]
         chosen = _draw(size, self.n_references)
-        scores = np.empty((len(picks), len(chosen)))
+        scores = np.empty((len(indices), len(chosen)))
         exact = np.float32 if counts.max(initial=0) * size < 2**24 else np.float64
         width = max(1, (1 << 24) // (size * self.n_references))  # draws at once, to bound the memory
         for start in range(0, len(chosen), width):
@@ -69,7 +69,7 @@ class GLEU(Metric):
             take: Array = np.zeros((len(block), size, self.n_references), dtype=exact)
             np.put_along_axis(take, block[:, :, None], 1, axis=2)
             take = take.reshape(len(block), -1)
-            for row, pick in enumerate(picks):
+            for row, pick in enumerate(indices):
                 sums = take @ counts[pick].reshape(-1, counts.shape[2]).astype(exact)
                 scores[row, start : start + width] = _gleu(sums.astype(np.float64))
         return scores

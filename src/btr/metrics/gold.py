@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from btr.corpus.files import PathLike, Paths, as_paths, file_signature, read_text, same_length
+from btr.corpus.files import PathLike, Paths, as_paths, check_same_length, file_signature, read_text
 from btr.corpus.m2 import Sentence, read_m2
 from btr.corpus.parallel import read_references
 from btr.errors import InputError
@@ -49,7 +49,7 @@ def load_gold(
             raise InputError("gleu needs --source and at least one --reference.")
         files = f"{file_signature(source, 'sources')}+{names}"
         sources = read_text(source)
-        same_length([(str(source), len(sources)), (names, len(texts))])
+        check_same_length([(str(source), len(sources)), (names, len(texts))])
         return Gold(
             GLEU(sources, texts, files, processes), str(source), read_groups(groups, len(sources)), texts, names
         )
@@ -75,7 +75,7 @@ def read_all_references(paths: Sequence[PathLike]) -> tuple[list[tuple[str, ...]
     """The references of each sentence from all files, and the files' names."""
     names = "+".join(file_signature(path, "references") for path in paths)
     texts = [read_references(path) for path in paths]
-    same_length([(str(path), len(text)) for path, text in zip(paths, texts)])
+    check_same_length([(str(path), len(text)) for path, text in zip(paths, texts)])
     for path, text in zip(paths, texts):
         for number, row in enumerate(text, 1):
             if len(row) != len(text[0]) or not row:
@@ -102,7 +102,7 @@ def read_groups(path: PathLike | None, size: int) -> list[str] | None:
     if path is None:
         return None
     labels = read_text(path)
-    same_length([(str(path), len(labels)), ("the gold", size)])
+    check_same_length([(str(path), len(labels)), ("the gold", size)])
     return labels
 
 

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from btr.corpus.m2 import Edit, Sentence
-from btr.metrics import crowded, maxmatch
+from btr.metrics import maxmatch, maxmatch_large
 from btr.metrics.base import Array, signature
+from btr.metrics.edit_lattice import build_lattice
 from btr.metrics.edits import EditMetric, f_score
-from btr.metrics.lattice import build_lattice
 
 
 class M2(EditMetric):
     """Precision, recall and F of the edits that agree best with an annotator's."""
 
     name = "m2"
-    least = 500
+    min_per_process = 500
 
     def __init__(
         self, sentences: Sequence[Sentence], gold: str = "", beta: float = 0.5, processes: int | None = None
@@ -53,7 +53,7 @@ def count_edits(source: str, hypothesis: str, annotations: Sequence[Sequence[Edi
         if graph:
             path = maxmatch.shortest_path(graph, tokens, edits)
         else:
-            path = crowded.shortest_path(lattice, tokens, edits)
+            path = maxmatch_large.shortest_path(lattice, tokens, edits)
         counts.append((count_correct(path, tokens, edits), len(path), len(edits)))
     return counts
 

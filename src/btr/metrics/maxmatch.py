@@ -11,8 +11,8 @@ neighbouring merged matches stays in the list; sums are rounded as floating-poin
 
 Plain matches before the first change and after the last take no part in this, but for their number.
 
-Where a hypothesis has so little in common with its source that the arcs would be too many, `btr.metrics.crowded`
-searches without listing them.
+Where a hypothesis has so little in common with its source that the arcs would be too many, `maxmatch_large` searches
+without listing them.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from math import inf
 from typing import NamedTuple
 
 from btr.corpus.m2 import Edit
-from btr.metrics.lattice import Lattice, bits
+from btr.metrics.edit_lattice import Lattice, bits
 
 MAX_UNCHANGED = 2  # words within one edit
 EPSILON = 0.001

@@ -36,7 +36,7 @@ def _interval(values: Array) -> tuple[float, float]:
 def confidence(metric: Metric, counts: Array, resamples: int = RESAMPLES) -> dict[str, tuple[float, float]]:
     """The interval in which each score lies with 95 % confidence, by resampling sentences (0 to 1)."""
     size = len(counts)
-    folds = [metric.fold(counts, picks) for picks in _draws(size, resamples, size)]
+    folds = [metric.aggregate(counts, indices) for indices in _draws(size, resamples, size)]
     return {name: _interval(np.concatenate([fold[name] for fold in folds])) for name in folds[0]}
 
 
@@ -59,7 +59,7 @@ def bootstrap(metric: Metric, a: Array, b: Array, resamples: int = RESAMPLES) ->
     """
     size = len(a)
     observed = _differences(metric, np.concatenate([a, b]), np.arange(size)[None], size)
-    blocks = [_differences(metric, np.concatenate([a, b]), picks, size) for picks in _draws(size, resamples, size)]
+    blocks = [_differences(metric, np.concatenate([a, b]), indices, size) for indices in _draws(size, resamples, size)]
     tests = {}
     for name, (difference,) in observed.items():
         values = np.concatenate([block[name] for block in blocks])
@@ -68,9 +68,9 @@ def bootstrap(metric: Metric, a: Array, b: Array, resamples: int = RESAMPLES) ->
     return tests
 
 
-def _differences(metric: Metric, counts: Array, picks: Array, size: int) -> dict[str, Array]:
+def _differences(metric: Metric, counts: Array, indices: Array, size: int) -> dict[str, Array]:
     """B - A, where A's counts come first and B's after them."""
-    first, second = metric.fold(counts, picks), metric.fold(counts, picks + size)
+    first, second = metric.aggregate(counts, indices), metric.aggregate(counts, indices + size)
     return {name: second[name] - first[name] for name in first}
 
 
@@ -81,8 +81,8 @@ def randomisation(metric: Metric, a: Array, b: Array, resamples: int = RESAMPLES
     observed = _differences(metric, counts, places[None], size)
     larger = dict.fromkeys(observed, 0)
     for coins in _draws(size, resamples, 2):
-        first = metric.fold(counts, places + size * coins)
-        second = metric.fold(counts, places + size * (1 - coins))
+        first = metric.aggregate(counts, places + size * coins)
+        second = metric.aggregate(counts, places + size * (1 - coins))
         for name, (difference,) in observed.items():
             larger[name] += int(np.count_nonzero(np.abs(second[name] - first[name]) >= abs(difference)))
     return {name: Difference((count + 1) / (resamples + 1)) for name, count in larger.items()}

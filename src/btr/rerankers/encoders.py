@@ -88,10 +88,7 @@ class BERT(Reranker):
             inputs = encoder_inputs([ids[text] for text in chosen], self.tokenizer, self.model.device, pairs=False)
             logits = self.model(**inputs).logits
             scores.update(zip(chosen, logits.float().log_softmax(-1)[:, TARGET].tolist()))
-        return [
-            Scored(row.source, row.texts, tuple(map(scores.get, row.texts)), (1,) * len(row.texts))
-            for row in rows
-        ]
+        return [Scored(row.source, row.texts, tuple(map(scores.get, row.texts)), (1,) * len(row.texts)) for row in rows]
 
 
 def position_limit(config: Any) -> int:

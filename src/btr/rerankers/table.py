@@ -51,7 +51,7 @@ class Table:
         width = max(len(row.candidates) for row in self.rows)
         shape = len(self.rows), width
         pairs = [(n, text) for n, row in enumerate(self.rows) for text in row.candidates]
-        self.counts = metric.table(metric.measure(pairs))
+        self.counts = metric.stack(metric.count_pairs(pairs))
         starts = np.cumsum([0, *(len(row.candidates) for row in self.rows)])[:-1]
         self.places = starts[:, None] + np.zeros(shape, dtype=np.int64)  # of each candidate's counts
         self.taking = np.zeros(shape, dtype=bool)
@@ -88,7 +88,7 @@ class Table:
     def values(self, choices: Array, sentences: Array | None = None) -> Array:
         """The metric of each row of choices, in percent, over all sentences or some."""
         numbers = np.arange(len(self.rows)) if sentences is None else sentences
-        folded = self.metric.fold(self.counts, self.places[numbers, choices[:, numbers]])
+        folded = self.metric.aggregate(self.counts, self.places[numbers, choices[:, numbers]])
         values: Array = 100 * list(folded.values())[-1]
         return values
 

@@ -13,7 +13,7 @@ from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import BAD, Corrector, Examined, Record, describe, find_edits, place_edits, write_record
 from btr.correction.render import write_text
 from btr.correction.segments import Segment
-from btr.metrics.errant import forgetting
+from btr.metrics.errant import discard_parses
 from btr.rerankers.base import Decision, Reranked
 from btr.rerankers.free import Base
 from btr.serving.batcher import Finish
@@ -137,7 +137,7 @@ def refuse(cost: int) -> NoReturn:
 
 def write(detailed: bool, block: Block, found: Sequence[Examined]) -> Record:
     """A paragraph's record, as those of `Corrector.correct_blocks`."""
-    with forgetting():
+    with discard_parses():
         sentences = [(detail if detailed else describe)(block, *own) for own in found]
     return write_record(block, sentences)
 

@@ -9,7 +9,7 @@ words times the hypothesis'.
 from collections.abc import Iterator, Sequence
 
 from btr.corpus.m2 import Edit
-from btr.metrics.lattice import Lattice, bits
+from btr.metrics.edit_lattice import Lattice, bits
 from btr.metrics.maxmatch import MAX_UNCHANGED, Span
 
 # A path's weight is a whole number: as many gold edits as possible, then as few arcs, then as few other edits.
