@@ -11,7 +11,7 @@ from btr.correction.corrector import Corrector
 from btr.rerankers.base import Rule
 from btr.serving.app import make_app
 from btr.serving.serve import bind
-from btr.serving.server import Config, Server
+from btr.serving.server import Server
 from btr.serving.settings import Settings
 
 
@@ -41,14 +41,13 @@ def served(corrector, names=("scripted", "opposed"), **settings):
     chosen = Settings(**settings)
     app = make_app(corrector, chosen, names)
     listener = bind("127.0.0.1", 0)
-    server = Server(Config(app, chosen.seconds))
-    thread = threading.Thread(target=server.run, args=([listener],))
+    server = Server(app, chosen.seconds)
+    thread = threading.Thread(target=server.run, args=(listener,))
     thread.start()
     try:
-        wait_for(lambda: server.started)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.should_exit = True
+        server.uvicorn.should_exit = True
         thread.join(30)
         listener.close()
         assert not thread.is_alive()

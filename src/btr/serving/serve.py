@@ -33,7 +33,7 @@ def serve(
     try:
         from btr.serving import log
         from btr.serving.app import make_app
-        from btr.serving.server import Config, Server
+        from btr.serving.server import Server
     except ImportError as error:
         raise InputError(f"serving needs the extra 'serve': pip install 'btr-gec[serve]' ({error}).") from None
     if token is not None and not re.fullmatch("[!-~]+", token):
@@ -54,7 +54,7 @@ def serve(
         name = f"[{host}]" if ":" in host else host
         ready(f"http://{name}:{listener.getsockname()[1]}")
         log.say("start", host=host, port=listener.getsockname()[1])
-        Server(Config(app, timeout)).run([listener])
+        Server(app, timeout).run(listener)
         log.say("stop")
 
 

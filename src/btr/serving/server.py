@@ -1,97 +1,157 @@
-"""uvicorn as it is used here: nobody is waited for longer than the time-out, and a signal is the wish to stop."""
+"""uvicorn with two time limits that it lacks: for a header to arrive, and for a client to read its answer."""
 
 import asyncio
 import math
-from collections.abc import Callable
-from typing import Any
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, cast
 
-import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from btr.serving.guard import App
+from btr.serving.guard import App, Message, Receive, Send
 
-GRACE = 2.0  # seconds in which a client has to take its answer when the server stops
-
-
-class Config(uvicorn.Config):
-    """Settings of uvicorn, and the seconds within which a request's header has to come."""
-
-    def __init__(self, app: App, seconds: float) -> None:
-        super().__init__(
-            app, log_config=None, access_log=False, server_header=False, http=Connection, ws="none", loop="asyncio",
-            timeout_graceful_shutdown=math.ceil(seconds),
-        )  # fmt: skip
-        self.seconds = seconds
+GRACE = 2.0  # seconds that a client has to read its answer once the server stops
+TICK = 0.1  # seconds between two looks at the connections
+STATE_KEY = "btr.connection"  # of the ASGI scope's `state`
 
 
-class Clock:
-    """Does something after some seconds, unless it is stopped."""
+class TimedConnection(asyncio.Protocol):
+    """A connection that knows since when its client keeps it waiting.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
-        self.loop, self.act = loop, act
-        self.handle: asyncio.TimerHandle | None = None
-
-    def start(self, seconds: float) -> None:
-        self.stop()
-        self.handle = self.loop.call_later(seconds, self.act)
-
-    def stop(self) -> None:
-        if self.handle:
-            self.handle.cancel()
-            self.handle = None
-
-
-class Connection(H11Protocol):
-    """A connection that ends if the next header is not complete in time, or if an answer is not taken in time.
-
-    uvicorn itself waits for ever.
+    uvicorn lets an application limit neither of these times: before a header is complete the application is not
+    called, and an answer that a client does not read is soon out of its hands. So this class stands between asyncio
+    and uvicorn's protocol. It calls only the methods of `asyncio.Protocol`, and hands itself to the application
+    through the `state` of the ASGI scope, which uvicorn copies from the `app_state` that its protocol is given.
     """
 
-    config: Config
+    def __init__(self, connections: "set[TimedConnection]", *, app_state: dict[str, Any], **options: Any) -> None:
+        self.http = H11Protocol(app_state={**app_state, STATE_KEY: self}, **options)
+        self.connections = connections
+        self.requests = 0  # that the application works on
+        self.idle_since: float | None = time.monotonic()  # without a request
+        self.blocked_since: float | None = None  # with bytes that the client has not read
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.patience = self.config.seconds
-        self.coming = Clock(self.loop, self.timeout_keep_alive_handler)
-        self.going = Clock(self.loop, transport.abort)
-        transport.set_write_buffer_limits(0)  # writing pauses until the client has taken all
-        self.watch()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self.watch()
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        transport.set_write_buffer_limits(0)  # so that writing resumes when the client has read everything
+        self.connections.add(self)
+        self.http.connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self.coming.stop()
-        self.going.stop()
+        self.connections.discard(self)
+        self.http.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self.http.data_received(data)
+
+    def eof_received(self) -> None:
+        self.http.eof_received()
 
     def pause_writing(self) -> None:
-        super().pause_writing()
-        self.going.start(self.patience)
+        self.blocked_since = time.monotonic()
+        self.http.pause_writing()
 
     def resume_writing(self) -> None:
-        super().resume_writing()
-        self.going.stop()
+        self.blocked_since = None
+        self.http.resume_writing()
 
-    def shutdown(self) -> None:
-        super().shutdown()
-        self.patience = min(GRACE, self.patience)
-        if self.going.handle:
-            self.going.start(self.patience)
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Note that the application works on a request of this connection."""
+        self.requests += 1
+        self.idle_since = None
+        try:
+            yield
+        finally:
+            self.requests -= 1
+            if not self.requests:
+                self.idle_since = time.monotonic()
 
-    def watch(self) -> None:
-        """Set the clock when a header is waited for, and stop it when that has come."""
-        if self.conn.their_state is not h11.IDLE:
-            self.coming.stop()
-        elif not self.coming.handle:
-            self.coming.start(self.config.seconds)
+    def close_if_overdue(self, seconds: float, stopped_at: float | None) -> None:
+        """End the connection if the next header, or the reading of an answer, takes longer than allowed."""
+        now = time.monotonic()
+        if self.idle_since is not None and now - self.idle_since > seconds:
+            self.transport.close()
+        if self.blocked_since is not None:
+            blocked_for = now - max(self.blocked_since, stopped_at or 0.0)
+            if blocked_for > (seconds if stopped_at is None else min(GRACE, seconds)):
+                self.transport.abort()  # `close` would wait for the client
 
 
-class Server(uvicorn.Server):
-    """A server that takes a signal as the wish to stop, and no more."""
+class Server:
+    """uvicorn that waits for no client longer than `seconds`, and ends with exit code 0 after a signal."""
 
-    def handle_exit(self, sig: int, frame: Any) -> None:
-        self.force_exit = self.should_exit
-        self.should_exit = True
+    def __init__(self, app: App, seconds: float) -> None:
+        self.seconds = seconds
+        self.connections: set[TimedConnection] = set()
+        protocol = cast("type[asyncio.Protocol]", partial(TimedConnection, self.connections))
+        self.uvicorn = uvicorn.Server(
+            uvicorn.Config(
+                with_connection(app), http=protocol, ws="none", log_config=None, access_log=False, server_header=False,
+                proxy_headers=False, timeout_graceful_shutdown=math.ceil(seconds),
+            )  # fmt: skip
+        )
+
+    def run(self, listener: socket.socket) -> None:
+        """Serve until a signal, then finish the running requests. A second Ctrl-C ends at once."""
+        with self.handle_signals():
+            asyncio.run(self.serve(listener))
+
+    async def serve(self, listener: socket.socket) -> None:
+        """Serve, and watch the connections."""
+        watching = asyncio.create_task(self.watch())
+        try:
+            await self.uvicorn.serve([listener])
+        finally:
+            watching.cancel()
+
+    async def watch(self) -> None:
+        """End connections that are overdue."""
+        stopped_at = None
+        while True:
+            await asyncio.sleep(TICK)
+            if self.uvicorn.should_exit and stopped_at is None:
+                stopped_at = time.monotonic()
+            for connection in list(self.connections):
+                connection.close_if_overdue(self.seconds, stopped_at)
+
+    @contextmanager
+    def handle_signals(self) -> Iterator[None]:
+        """Stop on SIGINT and SIGTERM, also before uvicorn listens for them.
+
+        After its end uvicorn raises the signal again for the handlers of before: for these, which do nothing more.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(*_: object) -> None:
+            self.uvicorn.should_exit = True
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def with_connection(app: App) -> App:
+    """Tell a request's connection how long the application works on it."""
+
+    async def call(scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        connection: TimedConnection = scope["state"].pop(STATE_KEY)
+        with connection.request():
+            await app(scope, receive, send)
+
+    return call
