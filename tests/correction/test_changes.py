@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btr.corpus.m2 import Edit
-from btr.correction.changes import Change, allowed, apply, joins, place
-from btr.correction.segments import STAND_IN, Token, cut_segments
+from btr.correction.changes import Change, applicable_edits, apply_changes, is_attached, to_character_changes
+from btr.correction.segments import MASK, Token, cut_segments
 from btr.metrics.errant import extract_edits
 
 
@@ -16,7 +16,7 @@ def edit(start, end, words, kind="X"):
 
 def changed(text, *edits):
     (segment,) = cut_segments(text, lambda word: word)
-    return apply(text, place(text, segment.tokens, edits))
+    return apply_changes(text, to_character_changes(text, segment.tokens, edits))
 
 
 @pytest.mark.parametrize(
@@ -58,22 +58,22 @@ def test_changes_by_hand(text, edits, expected):
 def test_what_is_fixed_stays():
     text = "See http://x.y now"
     (segment,) = cut_segments(text, lambda word: word)
-    edits = [edit(0, 1, "Look"), edit(1, 2, "Y"), edit(2, 2, STAND_IN), edit(2, 3, "then")]
-    assert allowed(text, segment.tokens, edits) == [edits[0], edits[3]]
+    edits = [edit(0, 1, "Look"), edit(1, 2, "Y"), edit(2, 2, MASK), edit(2, 3, "then")]
+    assert applicable_edits(text, segment.tokens, edits) == [edits[0], edits[3]]
 
 
 def test_headings_get_no_full_stop():
     text = "# My day"
     tokens = next(iter(cut_segments(text, lambda word: word))).tokens
     edits = [edit(1, 2, "days"), edit(2, 2, ".")]
-    assert allowed(text, tokens, edits, marked=True) == edits[:1]
-    assert allowed(text, tokens, edits) == edits
+    assert applicable_edits(text, tokens, edits, is_heading_or_item=True) == edits[:1]
+    assert applicable_edits(text, tokens, edits) == edits
 
 
 def test_what_is_unseen_stays():
     text = "I has **the** dog"
     (segment,) = cut_segments(text, lambda word: word)
-    assert allowed(text, segment.tokens, [edit(1, 3, "have a"), edit(3, 4, "dogs")]) == [edit(3, 4, "dogs")]
+    assert applicable_edits(text, segment.tokens, [edit(1, 3, "have a"), edit(3, 4, "dogs")]) == [edit(3, 4, "dogs")]
     assert changed(text, edit(1, 2, "have"), edit(2, 3, "a"), edit(3, 3, "old")) == "I have **a** old dog"
 
 
@@ -95,22 +95,22 @@ def test_what_is_unseen_stays():
 )
 def test_no_marks_are_left_with_nothing_between_them(text, edits, kept):
     (segment,) = cut_segments(text, lambda word: word if word.isascii() else "")
-    assert allowed(text, segment.tokens, edits) == [edits[k] for k in kept]
+    assert applicable_edits(text, segment.tokens, edits) == [edits[k] for k in kept]
 
 
 def test_nothing_is_put_beside_what_is_all_fixed():
     text = "http://x.y"
     (segment,) = cut_segments(text, lambda word: word)
-    assert allowed(text, segment.tokens, [edit(0, 0, "See"), edit(1, 1, ".")]) == []
+    assert applicable_edits(text, segment.tokens, [edit(0, 0, "See"), edit(1, 1, ".")]) == []
 
 
 def test_quotes_open_and_close():
     words = ["he", "said", '"', "yes", '"', "."]
-    assert [joins(words, k) for k in range(1, 6)] == [False, False, True, True, True]
+    assert [is_attached(words, k) for k in range(1, 6)] == [False, False, True, True, True]
 
 
 def test_a_change_counts_from_the_start_of_its_block():
-    assert apply("a dog", [Change(12, 15, "cat")], 10) == "a cat"
+    assert apply_changes("a dog", [Change(12, 15, "cat")], 10) == "a cat"
 
 
 WORDS = st.lists(st.sampled_from(["a", "dog", "is", "n't", ",", ".", "(", '"', "the", "-"]), min_size=1, max_size=7)
@@ -128,6 +128,6 @@ def test_words_become_the_candidates_and_the_rest_stays(words, gaps, candidate):
         tokens.append(Token(place_of, place_of + len(word), word))
         place_of += len(word) + len(gap)
     edits = extract_edits(" ".join(words), " ".join(candidate))
-    changes = place(text, tokens, edits)
+    changes = to_character_changes(text, tokens, edits)
     assert all(one.end <= other.start for one, other in pairwise(changes))
-    assert "".join(apply(text, changes).split()) == "".join(candidate)
+    assert "".join(apply_changes(text, changes).split()) == "".join(candidate)

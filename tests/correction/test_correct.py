@@ -19,8 +19,8 @@ from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import read_m2
 from btr.correction.blocks import cut_blocks
 from btr.correction.correct import chunks, correct_file, correct_with
-from btr.correction.corrector import Corrector, telling
-from btr.correction.language import is_english
+from btr.correction.corrector import Corrector
+from btr.correction.language import is_english, words_for_language_detection
 from btr.correction.profiles import read_profile
 from btr.correction.render import FORMS, Renderer, write_m2, write_text
 from btr.correction.segments import cut_segments
@@ -165,7 +165,7 @@ def test_sentences_too_long_or_foreign_are_left():
 def test_words_that_the_model_cannot_write_tell_the_language_unless_they_may_be_names(text, english):
     (block,) = cut_blocks([text])
     (segment,) = cut_segments(text, lambda word: word if word.isascii() else "")
-    assert is_english(telling(block, segment)) == english
+    assert is_english(words_for_language_detection(block.text, segment)) == english
 
 
 def test_the_base_models_own_scores_have_a_say_in_a_mixture():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btr.correction.segments import cut_segments, hide
+from btr.correction.segments import cut_segments, mask_and_hide
 
 
 def sources(text, see=lambda word: word):
@@ -64,11 +64,15 @@ def test_what_the_model_does_not_know_is_not_seen():
 def test_a_word_that_the_model_cannot_write_has_a_stand_in_if_it_is_latin(word, seen):
     (segment,) = cut_segments(f"He is {word} now.", lambda word: word if word.isascii() else "")
     assert segment.source.split() == ["He", "is", *seen.split(), "now", "."]
-    assert [token.fixed for token in segment.tokens] == [own == "X" for own in segment.source.split()]
+    assert [token.is_masked for token in segment.tokens] == [own == "X" for own in segment.source.split()]
 
 
 def test_headings_and_items_are_marked():
-    assert [segment.marked for segment in cut_segments("# Title\nSome text\n- item\n", str)] == [True, False, True]
+    assert [segment.is_heading_or_item for segment in cut_segments("# Title\nSome text\n- item\n", str)] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_other_scripts_are_not_seen_though_the_model_may_know_their_letters():
@@ -86,7 +90,7 @@ def test_emoji_leave_the_full_stop_beside_them(sign):
 def test_a_heading_that_is_underlined_is_marked(line):
     found = list(cut_segments(f"Before it.\nMy day\n{line}\nSome text\n", str))
     assert [segment.source for segment in found] == ["Before it .", "My day", "Some text"]
-    assert [segment.marked for segment in found] == [False, True, False]
+    assert [segment.is_heading_or_item for segment in found] == [False, True, False]
 
 
 @given(st.text())
@@ -96,13 +100,13 @@ def test_tokens_stand_where_they_say(text):
         for token in segment.tokens:
             assert end <= token.start < token.end <= len(text)
             end = token.end
-            if not token.fixed:
-                assert token.seen == text[token.start : token.end]
+            if not token.is_masked:
+                assert token.text == text[token.start : token.end]
 
 
 @given(st.text(st.sampled_from("ab`_*[]()<>/#@&;:.~ \nhttp")))
 def test_hiding_keeps_the_length_and_the_lines(text):
-    shown, fixed = hide(text)
+    shown, fixed = mask_and_hide(text)
     assert len(shown) == len(text)
     breaks = [k for k, char in enumerate(text) if char == "\n"]
     assert all(shown[k] == "\n" or k in fixed for k in breaks)
@@ -113,7 +117,7 @@ def test_hiding_keeps_the_length_and_the_lines(text):
 def test_a_long_run_of_signs_is_fixed_and_not_given_to_spacy(run):
     (segment,) = cut_segments(f"See {run}, please.", lambda word: word)
     assert segment.source == "See X , please ."
-    assert hide(f"See {run}, please.")[0] == f"See {'X' * len(run)}, please."
+    assert mask_and_hide(f"See {run}, please.")[0] == f"See {'X' * len(run)}, please."
 
 
 def test_a_long_address_does_not_take_the_full_stop():

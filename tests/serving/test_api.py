@@ -12,7 +12,7 @@ from served import plain, scripted, served
 
 from btr.candidates.base import Search
 from btr.correction.blocks import cut_blocks
-from btr.correction.changes import Change, apply
+from btr.correction.changes import Change, apply_changes
 from btr.correction.corrector import Corrector
 from btr.errors import InputError
 from btr.rerankers.base import Rule
@@ -53,7 +53,7 @@ def test_every_candidate_comes_with_the_edits_that_make_it(client):
     text = "Hi 😀! I has it."
     (_, sentence) = correct(client, text).json()["sentences"]
     made = [
-        apply(text, [Change(edit["start"], edit["end"], edit["replacement"]) for edit in candidate["edits"]])
+        apply_changes(text, [Change(edit["start"], edit["end"], edit["replacement"]) for edit in candidate["edits"]])
         for candidate in sentence["candidates"]
     ]
     assert made == ["Hi 😀! I have it.", text]

@@ -9,7 +9,7 @@ import pytest
 from served import scripted, served
 from starlette.responses import PlainTextResponse
 
-from btr.correction.segments import load_rules
+from btr.correction.segments import load_splitter
 from btr.metrics import errant
 from btr.metrics.errant import discard_parses, extract_edits, load_annotator
 from btr.serving.guard import Guard
@@ -60,7 +60,7 @@ async def answer_length(scope, receive, send):
 
 def test_no_word_of_a_text_is_kept():
     corrector = scripted()
-    rules, annotator = load_rules(), load_annotator().nlp
+    rules, annotator = load_splitter(), load_annotator().nlp
     with served(corrector) as address:
         before = known(rules), known(annotator)
         for text in new_texts(5):

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from served import scripted, served
 
-from btr.correction.changes import Change, apply
+from btr.correction.changes import Change, apply_changes
 from btr.serving.languagetool import Wanted, check, check_language, explain, read_text, widen
 
 
@@ -60,7 +60,7 @@ def test_matches_do_not_overlap(text, edits, expected):
     found = [(m["offset"], m["offset"] + m["length"], m["replacements"][0]["value"]) for m in matches]
     assert found == expected
     changes = [[Change(*own) for own in every] for every in (edits, expected)]
-    assert apply(text, changes[0]) == apply(text, changes[1])
+    assert apply_changes(text, changes[0]) == apply_changes(text, changes[1])
 
 
 def test_places_count_as_in_java():

@@ -11,12 +11,12 @@ from itertools import chain
 from typing import BinaryIO, NamedTuple
 
 from btr.corpus.files import PathLike, not_text, reading, refuse_utf16
-from btr.correction.segments import LONG_LINE, START
+from btr.correction.segments import LINE_PREFIX, LONG_LINE
 
 READ = 1 << 16  # bytes at a time
 MAX_BLOCK = 8_000  # characters; a longer paragraph is cut at the end of a sentence
 STOP = r"[.!?…][\"'”’)\]]*\s+(?=[^\sa-z])"
-BREAK = rf"\n(?<![^\n]{{{LONG_LINE}}}\n)(?![ \t]*[a-z])|\n(?={START})"  # the end of a line and of a sentence
+BREAK = rf"\n(?<![^\n]{{{LONG_LINE}}}\n)(?![ \t]*[a-z])|\n(?={LINE_PREFIX})"  # the end of a line and of a sentence
 ENDS = re.compile(f"{STOP}|{BREAK}", re.MULTILINE)
 BYTE_ORDER = "\ufeff"
 FENCE = re.compile(r"[ \t]*((?:>[ \t]*|(?:[-*+•]|\d{1,3}[.)])[ \t]+)*)(`{3,}(?=[^`]*$)|~{3,})")

@@ -1,16 +1,18 @@
-"""Edits of tokens as changes of characters: what stands around them stays as the writer put it."""
+"""Turn edits of tokens into changes of characters; the text around them stays as the writer spaced it."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from btr.corpus.m2 import Edit
-from btr.correction.segments import STAND_IN, Token
+from btr.correction.segments import MASK, Token
 
-BEFORE = frozenset(",.;:!?%)]}…”’-–/")  # what is joined to the word before
-AFTER = frozenset("([{$£€#“‘-–/")  # what the word after is joined to
+ATTACHED_TO_PREVIOUS = frozenset(",.;:!?%)]}…”’-–/")  # written without a space before them
+ATTACHED_TO_NEXT = frozenset("([{$£€#“‘-–/")  # written without a space after them
+# 's, 'm, 'd, 're, 've, 'll, n't and an ellipsis: tokens that are part of the word before them.
 CLITIC = re.compile(r"['’](?:s|m|d|re|ve|ll)|n['’]t|\.\.\.", re.IGNORECASE)
-QUOTES = '"', "'"
+STRAIGHT_QUOTES = '"', "'"
+FINAL_PUNCTUATION = ".", "!", "?", ":"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,51 +25,57 @@ class Change:
     types: tuple[str, ...] = ()
 
 
-def apply(text: str, changes: Sequence[Change], start: int = 0) -> str:
-    """The text with its changes, whose places count from `start` characters before it."""
+def apply_changes(text: str, changes: Sequence[Change], start: int = 0) -> str:
+    """Apply changes to a text that begins at offset `start` of the text in which their offsets count."""
     parts = []
-    done = 0
+    end = 0
     for change in changes:
-        parts += [text[done : change.start - start], change.replacement]
-        done = change.end - start
-    return "".join([*parts, text[done:]])
+        parts += [text[end : change.start - start], change.replacement]
+        end = change.end - start
+    return "".join([*parts, text[end:]])
 
 
-def allowed(text: str, tokens: Sequence[Token], edits: Sequence[Edit], marked: bool = False) -> list[Edit]:
-    """The edits that may be made: none of what is fixed or unseen, no full stop after a heading or an item."""
-    if all(token.fixed for token in tokens):  # nothing that the model could know
+def applicable_edits(
+    text: str, tokens: Sequence[Token], edits: Sequence[Edit], is_heading_or_item: bool = False
+) -> list[Edit]:
+    """Skip edits that touch masked or hidden text, and those that end a heading or a list item with a full stop."""
+    masked = [token.is_masked for token in tokens]
+    if all(masked):  # nothing that the model could judge
         return []
-    gone = {k for edit in edits if not edit.corrections[0] for k in range(edit.start, edit.end)}
+    deleted = {k for edit in edits if not edit.corrections[0] for k in range(edit.start, edit.end)}
     return [
         edit
         for edit in edits
-        if not any(token.fixed for token in tokens[edit.start : edit.end])
-        and not any(gap_before(text, tokens, place).strip() for place in range(edit.start + 1, edit.end))
-        and not (STAND_IN in edit.corrections[0].split() and any(token.fixed for token in tokens))
-        and not (marked and edit.start == len(tokens) and edit.corrections[0] in (".", "!", "?", ":"))
-        and (edit.corrections[0] or not empties(text, tokens, edit, gone))
+        if not any(masked[edit.start : edit.end])
+        and not any(gap_before(text, tokens, k).strip() for k in range(edit.start + 1, edit.end))
+        and not (any(masked) and MASK in edit.corrections[0].split())
+        and not (is_heading_or_item and edit.start == len(tokens) and edit.corrections[0] in FINAL_PUNCTUATION)
+        and (edit.corrections[0] or not leaves_empty_marks(text, tokens, edit, deleted))
     ]
 
 
-def empties(text: str, tokens: Sequence[Token], edit: Edit, gone: set[int]) -> bool:
-    """Whether marks that the model did not see would be left with nothing between them, as in `****`."""
+def leaves_empty_marks(text: str, tokens: Sequence[Token], edit: Edit, deleted: set[int]) -> bool:
+    """Whether a deletion, with those beside it, would leave hidden marks with nothing between them, as in `****`."""
     start, end = edit.start, edit.end
-    while start - 1 in gone and not gap_before(text, tokens, start).strip():
+    while start - 1 in deleted and not gap_before(text, tokens, start).strip():
         start -= 1
-    while end in gone and not gap_before(text, tokens, end).strip():
+    while end in deleted and not gap_before(text, tokens, end).strip():
         end += 1
     before = text[tokens[start - 1].end if start else 0 : tokens[start].start]
     after = text[tokens[end - 1].end : tokens[end].start if end < len(tokens) else len(text)]
     return bool(before[-1:].strip() and after[:1].strip())
 
 
-def gap_before(text: str, tokens: Sequence[Token], place: int) -> str:
-    """What stands between a token and the one before it: space, and what the model did not see."""
-    return text[tokens[place - 1].end : tokens[place].start] if 0 < place < len(tokens) else ""
+def gap_before(text: str, tokens: Sequence[Token], index: int) -> str:
+    """Return the spaces and the hidden text between a token and the one before it."""
+    return text[tokens[index - 1].end : tokens[index].start] if 0 < index < len(tokens) else ""
 
 
-def place(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list[Change]:
-    """The changes of a text that make a sentence's edits, in order. Edits that touch make one, unless a line ends."""
+def to_character_changes(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list[Change]:
+    """Return the changes of characters that make a sentence's edits, in order.
+
+    Adjacent edits become one change, unless hidden text or the end of a line is between them.
+    """
     groups: list[list[Edit]] = []
     for edit in edits:
         gap = gap_before(text, tokens, edit.start)
@@ -75,103 +83,101 @@ def place(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list[Cha
             groups[-1].append(edit)
         else:
             groups.append([edit])
-    return [Placing(text, tokens, group).change() for group in groups]
+    return [AdjacentEdits(text, tokens, group).to_change() for group in groups]
 
 
-class Placing:
-    """Edits that touch: tokens `start` to `end` become new words between a token on the left and one on the right."""
+class AdjacentEdits:
+    """Edits that together replace tokens `start` to `end` by other words."""
 
     def __init__(self, text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> None:
         self.text, self.tokens = text, tokens
         self.types = tuple(edit.type for edit in edits)
         self.start, self.end = edits[0].start, edits[-1].end
         self.words = " ".join(edit.corrections[0] for edit in edits).split()
-        self.old = [token.seen for token in tokens]
+        self.old = [token.text for token in tokens]
         self.new = [*self.old[: self.start], *self.words, *self.old[self.end :]]
-        self.after = self.start + len(self.words)  # where the right token stands in the new sentence
+        self.new_end = self.start + len(self.words)  # where the words end in the new sentence
 
-    def change(self) -> Change:
+    def to_change(self) -> Change:
         if not self.words:
             return self.delete()
         return self.insert() if self.start == self.end else self.replace()
 
     def replace(self) -> Change:
-        """Put words in the place of others; the gaps at the sides stay unless the new words ask for other ones."""
+        """Replace words by others. The gaps beside them stay, unless the new words are spaced otherwise."""
         tokens, start, end = self.tokens, self.start, self.end
         first, last = tokens[start].start, tokens[end - 1].end
-        written = self.write()
+        replacement = self.join_words()
         if start:
             gap = self.text[tokens[start - 1].end : first]
-            wanted = self.gap(gap, joins(self.old, start), joins(self.new, start))
-            if wanted != gap:
-                first, written = tokens[start - 1].end, wanted + written
+            new_gap = adapt_gap(gap, is_attached(self.old, start), is_attached(self.new, start))
+            if new_gap != gap:
+                first, replacement = tokens[start - 1].end, new_gap + replacement
         if end < len(tokens):
             gap = self.text[last : tokens[end].start]
-            wanted = self.gap(gap, joins(self.old, end), joins(self.new, self.after))
-            if wanted != gap:
-                last, written = tokens[end].start, written + wanted
-        return Change(first, last, written, self.types)
+            new_gap = adapt_gap(gap, is_attached(self.old, end), is_attached(self.new, self.new_end))
+            if new_gap != gap:
+                last, replacement = tokens[end].start, replacement + new_gap
+        return Change(first, last, replacement, self.types)
 
     def insert(self) -> Change:
-        """Put words between two tokens, beside the one that they are joined to, or before the one on the right."""
-        tokens, place, written = self.tokens, self.start, self.write()
-        if place == 0:
-            here = tokens[0].start
-            return Change(here, here, written + ("" if joins(self.new, self.after) else " "), self.types)
-        left = tokens[place - 1].end
-        is_joined = joins(self.new, place)
-        if place == len(tokens):
-            return Change(left, left, ("" if is_joined else " ") + written, self.types)
-        right = tokens[place].start
+        """Insert words after the token on the left if they are attached to it, else before the one on the right."""
+        tokens, index, words = self.tokens, self.start, self.join_words()
+        if index == 0:
+            first = tokens[0].start
+            return Change(first, first, words + ("" if is_attached(self.new, self.new_end) else " "), self.types)
+        left = tokens[index - 1].end
+        is_left_attached = is_attached(self.new, index)
+        if index == len(tokens):
+            return Change(left, left, ("" if is_left_attached else " ") + words, self.types)
+        right = tokens[index].start
         gap = self.text[left:right]
-        is_joining = joins(self.new, self.after)
-        if is_joined and is_joining and not gap.strip():
-            return Change(left, right, written, self.types)
-        if is_joined:
-            return Change(left, left, written + ("" if gap or is_joining else " "), self.types)
-        return Change(right, right, ("" if gap else " ") + written + ("" if is_joining else " "), self.types)
+        is_right_attached = is_attached(self.new, self.new_end)
+        if is_left_attached and is_right_attached and not gap.strip():
+            return Change(left, right, words, self.types)
+        if is_left_attached:
+            return Change(left, left, words + ("" if gap or is_right_attached else " "), self.types)
+        return Change(right, right, ("" if gap else " ") + words + ("" if is_right_attached else " "), self.types)
 
     def delete(self) -> Change:
-        """Take words away, and one of the gaps beside them."""
+        """Delete words together with one of the gaps beside them."""
         tokens, start, end = self.tokens, self.start, self.end
         first, last = tokens[start].start, tokens[end - 1].end
         left = tokens[start - 1].end if start else first
         right = tokens[end].start if end < len(tokens) else last
         before, after = self.text[left:first], self.text[last:right]
-        if not start or end == len(tokens):  # the gap on the inside goes
-            inner = after if not start else before
-            return Change(left, right, "", self.types) if not inner.strip() else Change(first, last, "", self.types)
-        if before.strip() or after.strip():  # something stands there that is not ours
+        if not start or end == len(tokens):  # there is a gap on one side only
+            gap = after if not start else before
+            return Change(left, right, "", self.types) if not gap.strip() else Change(first, last, "", self.types)
+        if before.strip() or after.strip():  # hidden text, which stays
             return Change(first, right if not after.strip() and before else last, "", self.types)
-        kept = next((gap for gap in (before, after) if "\n" in gap), None)
-        if kept is None:
-            kept = "" if joins(self.new, start) else before or after or " "
-        if kept == before:
+        remaining = next((gap for gap in (before, after) if "\n" in gap), None)
+        if remaining is None:
+            remaining = "" if is_attached(self.new, start) else before or after or " "
+        if remaining == before:
             return Change(first, right, "", self.types)
-        return Change(left, last, "", self.types) if kept == after else Change(left, right, kept, self.types)
+        if remaining == after:
+            return Change(left, last, "", self.types)
+        return Change(left, right, remaining, self.types)
 
-    def write(self) -> str:
-        """The new words, with spaces where there should be some."""
-        parts = []
-        for k, word in enumerate(self.words):
-            if k and not joins(self.new, self.start + k):
-                parts.append(" ")
-            parts.append(word)
-        return "".join(parts)
-
-    @staticmethod
-    def gap(gap: str, joined: bool, joins: bool) -> str:
-        """The gap beside new words: as it was, unless they are joined where the old ones were not, or the reverse."""
-        if gap.strip() or joined == joins or (joins and "\n" in gap):
-            return gap
-        return "" if joins else gap or " "
+    def join_words(self) -> str:
+        """Return the new words with spaces between those that are not attached to each other."""
+        gaps = ["" if is_attached(self.new, k) else " " for k in range(self.start + 1, self.new_end)]
+        return "".join(gap + word for gap, word in zip(["", *gaps], self.words))
 
 
-def joins(words: Sequence[str], place: int) -> bool:
-    """Whether a word is written together with the one before it."""
-    left, right = words[place - 1], words[place]
-    if left in QUOTES and words[:place].count(left) % 2:
+def adapt_gap(gap: str, was_attached: bool, is_attached: bool) -> str:
+    """Return a gap beside new words: unchanged, unless only the old or only the new words are attached."""
+    if gap.strip() or was_attached == is_attached or (is_attached and "\n" in gap):
+        return gap
+    return "" if is_attached else gap or " "
+
+
+def is_attached(words: Sequence[str], index: int) -> bool:
+    """Whether a word is written without a space between it and the word before it."""
+    left, right = words[index - 1], words[index]
+    if left in STRAIGHT_QUOTES and words[:index].count(left) % 2:  # an opening quote
         return True
-    if right in QUOTES:
-        return words[:place].count(right) % 2 == 1
-    return right in BEFORE or left in AFTER or bool(CLITIC.fullmatch(right))
+    if right in STRAIGHT_QUOTES:  # attached if it closes a quotation
+        return words[:index].count(right) % 2 == 1
+    return right in ATTACHED_TO_PREVIOUS or left in ATTACHED_TO_NEXT or bool(CLITIC.fullmatch(right))

@@ -17,8 +17,8 @@ from btr.corpus.m2 import Edit
 from btr.corpus.scores import Scored
 from btr.correction import MODEL, NONE, RERANKER, as_list
 from btr.correction.blocks import Block
-from btr.correction.changes import allowed, place
-from btr.correction.language import is_english
+from btr.correction.changes import applicable_edits, to_character_changes
+from btr.correction.language import is_english, words_for_language_detection
 from btr.correction.profiles import Profile, read_profile
 from btr.correction.segments import Segment, cut_segments
 from btr.errors import InputError
@@ -129,7 +129,10 @@ class Corrector:
         """The sentences of each block, with their candidates and the choice among them."""
         segments = [list(cut_segments(block.text, self.see)) if block.prose else [] for block in blocks]
         flat = [segment for own in segments for segment in own]
-        english = [is_english(telling(block, segment)) for block, own in zip(blocks, segments) for segment in own]
+        words = [
+            words_for_language_detection(block.text, segment) for block, own in zip(blocks, segments) for segment in own
+        ]
+        english = list(map(is_english, words))
         asked = [segment.source if known else "" for segment, known in zip(flat, english)]
         found = iter(zip(flat, english, self.choose(asked)))
         for block, own in zip(blocks, segments):
@@ -181,14 +184,6 @@ class Corrector:
                 torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
         scored = {k: own for part, result in zip(parts, found) for k, own in zip(part, result)}
         return [scored[k] for k in range(len(rows))]
-
-
-def telling(block: Block, segment: Segment) -> str:
-    """The words that tell a sentence's language: also those that the model can't write, unless they may be names."""
-    words = [token.seen if not token.fixed else block.text[token.start : token.end] for token in segment.tokens]
-    return " ".join(
-        word for word, token in zip(words, segment.tokens) if not token.fixed or (word.isalpha() and word.islower())
-    )
 
 
 def usable(record: Record, gap: float | None = None) -> list[str]:
@@ -243,7 +238,7 @@ def find_edits(block: Block, segment: Segment, record: Record, number: int) -> l
     text = record["candidates"][number]
     if not text or any(number in record.get("flags", {}).get(flag, ()) for flag in BAD):
         return []
-    return allowed(block.text, segment.tokens, extract_edits(segment.source, text), segment.marked)
+    return applicable_edits(block.text, segment.tokens, extract_edits(segment.source, text), segment.is_heading_or_item)
 
 
 def place_edits(block: Block, segment: Segment, edits: Sequence[Edit]) -> list[Record]:
@@ -256,7 +251,7 @@ def place_edits(block: Block, segment: Segment, edits: Sequence[Edit]) -> list[R
             "replacement": change.replacement,
             "type": "+".join(change.types),
         }
-        for change in place(block.text, segment.tokens, edits)
+        for change in to_character_changes(block.text, segment.tokens, edits)
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from btr.corpus.m2 import Edit, Sentence, format_m2
-from btr.correction.changes import Change, apply
+from btr.correction.changes import Change, apply_changes
 
 FORMS = "text", "diff", "json", "m2", "alternatives"
 REMOVED, ADDED, BOLD, PLAIN = "\033[31;9m", "\033[32m", "\033[1m", "\033[0m"  # what a terminal takes for colours
@@ -31,7 +31,7 @@ class Renderer:
     def write_diff(self, record: Record) -> str:
         """The text with what was taken out and put in: in colour, or marked as by `git diff --word-diff`."""
         changes = [replace(change, replacement=self.mark(record, change)) for change in changes_of(record)]
-        return apply(record["text"], changes, record["start"])
+        return apply_changes(record["text"], changes, record["start"])
 
     def mark(self, record: Record, change: Change) -> str:
         old: str = record["text"][change.start - record["start"] : change.end - record["start"]]
@@ -59,7 +59,7 @@ class Renderer:
 
 def write_text(record: Record) -> str:
     """The corrected text."""
-    return apply(record["text"], changes_of(record), record["start"])
+    return apply_changes(record["text"], changes_of(record), record["start"])
 
 
 def write_json(record: Record) -> str:

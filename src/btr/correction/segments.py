@@ -1,164 +1,205 @@
-"""Prose as the model sees it: sentences, cut into tokens that know their place in the text.
+"""Split prose into the sentences and tokens that a model reads; each token knows its offsets in the text.
 
-What a model should not touch is hidden from it. URLs, code, words that it can't write and the like become the word X;
-marks of Markdown, tags, emoji and words of other scripts are not seen at all, and stay where they are.
+A model must not change URLs, code or words that it can't write: it reads the word X in their stead (masked text).
+It does not read Markdown's marks, tags, emoji and words in other scripts at all (hidden text). Both stay as they are.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import name, normalize
 
-STAND_IN = "X"  # what the model reads in place of a URL, code, or a word that it can't write
-LONG_LINE = 60  # characters: a line that long was probably broken because the page ended, not the sentence
+if TYPE_CHECKING:
+    from spacy.language import Language
 
-TRAILING = ".,;:!?'\"”’"  # not a URL's own when they end it
-LONG = rf"\S{{200,}}?(?=[{TRAILING}]{{0,3}}(?!\S))"  # no word, and spaCy takes long for long runs of signs
+MASK = "X"  # what the model reads instead of masked text
+LONG_LINE = 60  # characters; a line as long as that was probably wrapped, so that its end is not a sentence's end
+
+# Masked text.
+# Punctuation that belongs to the sentence if it ends a URL.
+TRAILING = ".,;:!?'\"”’"
+# 200 characters or more without a space: no word, and spaCy is slow on long runs of punctuation.
+LONG = rf"\S{{200,}}?(?=[{TRAILING}]{{0,3}}(?!\S))"
+# https://example.org, www.example.org, me@example.org
 URL = r"(?:https?://|ftp://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+\.[\w.-]+"
+# `code` between backticks, as many before it as after it.
 CODE = r"(?<!`)(?P<tick>`+)(?!`).+?(?<!`)(?P=tick)(?!`)"
+# --flag, -f, @name, #tag, \macro, ~user
 FLAG = r"(?<!\S)--?\w[\w=-]*|(?<!\S)[@#\\~]\w[\w./-]*"
+# &amp; &#38;
 ENTITY = r"&#?\w+;"
+# snake_case, a=b, x^2, Some::Thing<T>: a word with a sign inside that prose does not have.
 IDENTIFIER = r"(?<![^\s(\[\"'“‘])[^\s(\[\"'“‘]*[\w.)\]][_\\{}=<>@#^~|]\S*[\w)/]"
-FIXED = re.compile(f"(?P<whole>{CODE}|{LONG}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
-NAMED = r"(?<=`)<[^<>]*>`"  # a tag that is only talked about
-ELEMENT = re.compile(rf"(?P<whole>(?!{NAMED})(?i:<(?P<tag>code|kbd)\b[^<>]*>.*?</(?P=tag)\s*>))", re.DOTALL)
+MASKED = re.compile(f"(?P<whole>{CODE}|{LONG}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
+# A tag between backticks, which opens no element: `<pre>`
+QUOTED_TAG = r"(?<=`)<[^<>]*>`"
+# <code>…</code>, <kbd>…</kbd>
+CODE_ELEMENT = re.compile(rf"(?P<whole>(?!{QUOTED_TAG})(?i:<(?P<tag>code|kbd)\b[^<>]*>.*?</(?P=tag)\s*>))", re.DOTALL)
 
+# Hidden text.
+# ![description](target)
 IMAGE = r"!\[[^\]\n]{0,300}\]\([^)\n]*\)"
+# [words](target), whose words are read.
 LINK = re.compile(r"(?<!!)\[([^\]\n]{0,300})\]\([^)\n]*\)")
-HIDDEN = rf"(?!{NAMED})(?i:<(?P<tag>pre|script|style)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z))"
+# <pre>, <script> and <style> with their content, to the end of the text if they are not closed.
+RAW_ELEMENT = rf"(?!{QUOTED_TAG})(?i:<(?P<tag>pre|script|style)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z))"
+# <b>, </b>, <!-- comment -->
 TAG = r"</?[A-Za-z][^<>\n]*>|<!--.*?-->"
-TABLE = r"^[ \t]*\|[^\n]*$"
-START = r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+|^[ \t]*>"
+# A line that begins with a vertical bar.
+TABLE_ROW = r"^[ \t]*\|[^\n]*$"
+# What a heading, a list item, a task or a quotation begins with: "## ", "- ", "1. ", "[x] ", "> ", and combinations.
+LINE_PREFIX = r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+|^[ \t]*>"
+# A line of three or more of the same kind of sign: ---, ===, ***
 RULE = r"^[ \t]*(?:[-=*_~][ \t]*){3,}\r?$"
-STRESS = r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=[^\s*_~])|(?<=[^\s*_~])(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])"
-SIGN = "\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\u20e3"  # emoji, and what varies and joins them
-EMOJI = f"[0-9#*](?=\ufe0f?\u20e3)|[{SIGN}]+"
-UNSEEN = re.compile(f"{IMAGE}|{HIDDEN}|{TAG}|{TABLE}|{RULE}|{START}|{STRESS}|{EMOJI}", re.MULTILINE | re.DOTALL)
-MARKED = re.compile(START, re.MULTILINE)
+# *, **, ***, _, __, ___ or ~~ at the beginning or the end of a word.
+EMPHASIS = r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=[^\s*_~])|(?<=[^\s*_~])(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])"
+# Emoji with their variation selectors and joiners; keycaps (1️⃣) begin with an ASCII character.
+EMOJI = "[0-9#*](?=\ufe0f?\u20e3)|[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\u20e3]+"
+HIDDEN = re.compile(
+    f"{IMAGE}|{RAW_ELEMENT}|{TAG}|{TABLE_ROW}|{RULE}|{LINE_PREFIX}|{EMPHASIS}|{EMOJI}", re.MULTILINE | re.DOTALL
+)
+
+PREFIXED_LINE = re.compile(LINE_PREFIX, re.MULTILINE)
+# The line under a heading: === or ---
 UNDERLINE = re.compile(r"[ \t]*(?:={3,}|-{3,})\s*$", re.MULTILINE)
+# An initial, as in "J. Smith"; "I" is a pronoun.
+INITIAL = re.compile("[A-HJ-Z]")
 
-READING = Lock()  # one text at a time: what spaCy reads meanwhile is forgotten with it
+SPACY_LOCK = Lock()  # spaCy's memory zone belongs to all threads, so that only one of them may have it open
 
-See = Callable[[str], str]  # a word as the model reads and writes it
+RoundTrip = Callable[[str], str]  # encodes and decodes a word; empty if the model does not know all its characters
 
 
 class Token(NamedTuple):
-    """A word that the model sees, and where it stands in the text."""
+    """A token with its offsets in the text. A masked token must not be changed."""
 
     start: int
     end: int
-    seen: str
-    fixed: bool = False  # a stand-in, which must not be changed
+    text: str
+    is_masked: bool = False
 
 
 class Segment(NamedTuple):
-    """A sentence: its tokens in order. `marked` says that it is a heading or an item of a list."""
+    """A sentence as its tokens in order."""
 
     tokens: tuple[Token, ...]
-    marked: bool = False
+    is_heading_or_item: bool = False
 
     @property
     def source(self) -> str:
-        """What the model reads."""
-        return " ".join(token.seen for token in self.tokens)
+        """The text that the model reads."""
+        return " ".join(token.text for token in self.tokens)
 
 
-def cut_segments(text: str, see: See) -> Iterator[Segment]:
-    """The sentences of a paragraph."""
-    shown, fixed = hide(text)
+class Word(NamedTuple):
+    """A word with its offset, as spaCy's rules split it."""
+
+    start: int
+    text: str
+
+
+def cut_segments(text: str, round_trip: RoundTrip) -> Iterator[Segment]:
+    """Split a paragraph into sentences."""
+    visible, masked = mask_and_hide(text)
     for start, end in cut_lines(text):
-        marked = bool(MARKED.match(text, start) or UNDERLINE.match(text, end))
-        for sentence in cut_sentences(shown[start:end]):
-            tokens = []
-            for place, word in sentence:
-                place += start
-                is_hidden = not fixed.isdisjoint(range(place, place + len(word)))
-                known = "" if is_foreign(word) else see(word)
-                is_fixed = is_hidden or (not known and is_latin(word))
-                seen = STAND_IN if is_fixed else known
-                if seen:
-                    tokens.append(Token(place, place + len(word), seen, is_fixed))
+        is_heading_or_item = bool(PREFIXED_LINE.match(text, start) or UNDERLINE.match(text, end))
+        for sentence in cut_sentences(visible[start:end]):
+            tokens = tuple(
+                token
+                for word in sentence
+                if (token := read_token(Word(start + word.start, word.text), masked, round_trip))
+            )
             if tokens:
-                yield Segment(tuple(tokens), marked)
+                yield Segment(tokens, is_heading_or_item)
+
+
+def read_token(word: Word, masked: set[int], round_trip: RoundTrip) -> Token | None:
+    """Return the token that the model reads for a word; None if the word is hidden from it."""
+    start, end = word.start, word.start + len(word.text)
+    known = "" if is_foreign(word.text) else round_trip(word.text)
+    if not masked.isdisjoint(range(start, end)) or (not known and is_latin(word.text)):
+        return Token(start, end, MASK, True)
+    return Token(start, end, known) if known else None
 
 
 def is_latin(word: str) -> bool:
-    """Whether a word has a Latin letter or a digit: without it, the sentence would not be whole."""
+    """Whether a word has a Latin letter or a digit. Such a word is masked, not hidden: the sentence needs it."""
     chars = normalize("NFKD", word)
     return any((char.isascii() and char.isalnum()) or name(char, "").startswith("LATIN ") for char in chars)
 
 
 def is_foreign(word: str) -> bool:
-    """Whether a word is of another script, some of whose letters the model knows but can't use."""
+    """Whether a word is in another script. A model may know some of its letters, but no words of them."""
     return not word.isascii() and any(char.isalpha() for char in word) and not is_latin(word)
 
 
-def hide(text: str) -> tuple[str, set[int]]:
-    """A text of the same length in which the unseen is blank and the fixed a word; and where the fixed is."""
-    places: set[int] = set()
-    shown = fix(text, ELEMENT, places)
-    shown = LINK.sub(lambda match: f" {match[1]} ".ljust(len(match[0])), shown)
-    shown = UNSEEN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), shown)
-    return fix(shown, FIXED, places), places
+def mask_and_hide(text: str) -> tuple[str, set[int]]:
+    """Replace hidden text by spaces and masked text by a word, each of the same length; also return masked offsets."""
+    offsets: set[int] = set()
+    visible = mask(text, CODE_ELEMENT, offsets)
+    visible = LINK.sub(lambda match: f" {match[1]} ".ljust(len(match[0])), visible)
+    visible = HIDDEN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), visible)
+    return mask(visible, MASKED, offsets), offsets
 
 
-def fix(text: str, pattern: re.Pattern[str], places: set[int]) -> str:
-    """A text with a word of the same length for each match; where they are is added to `places`."""
+def mask(text: str, pattern: re.Pattern[str], offsets: set[int]) -> str:
+    """Replace each match by a word of the same length, and add its offsets to `offsets`."""
     for match in list(pattern.finditer(text)):
-        word = match[0] if match["whole"] else match[0].rstrip(TRAILING)
-        if word.strip():
-            places.update(range(match.start(), match.start() + len(word)))
-            text = text[: match.start()] + STAND_IN * len(word) + text[match.start() + len(word) :]
+        matched = match[0] if match["whole"] else match[0].rstrip(TRAILING)
+        if matched.strip():
+            start, end = match.start(), match.start() + len(matched)
+            offsets.update(range(start, end))
+            text = text[:start] + MASK * len(matched) + text[end:]
     return text
 
 
 def cut_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches of lines that belong together: a line that is not long, or before a mark, ends a sentence."""
+    """Yield the offsets of wrapped lines that belong together. The end of any other line ends a sentence."""
     start = end = 0
     lines = text.splitlines(keepends=True)
     for line, following in zip(lines, [*lines[1:], ""]):
         end += len(line)
-        goes_on = following.strip() and not UNSEEN.match(following)
-        broken = len(line) > LONG_LINE or following.lstrip()[:1].islower()
-        if not (goes_on and broken):
+        can_continue = following.strip() and not HIDDEN.match(following)
+        is_wrapped = len(line) > LONG_LINE or following.lstrip()[:1].islower()
+        if not (can_continue and is_wrapped):
             yield start, end
             start = end
 
 
-def cut_sentences(text: str) -> Iterator[list[tuple[int, str]]]:
-    """Sentences by spaCy's rules, as words and their places."""
-    rules = load_rules()
-    with READING, rules.memory_zone():  # else spaCy keeps every word that it ever saw
-        tokens = [(token.idx, token.text, token.is_space, bool(token.is_sent_start)) for token in rules(text)]
-    sentence: list[tuple[int, str]] = []
-    ended = False
-    for place, word, is_space, is_start in tokens:
-        ended = ended or is_start
+def cut_sentences(text: str) -> Iterator[list[Word]]:
+    """Split a text into sentences and words by spaCy's rules."""
+    splitter = load_splitter()
+    with SPACY_LOCK, splitter.memory_zone():  # outside a memory zone, spaCy stores every new word for good
+        tokens = [(Word(token.idx, token.text), token.is_space, bool(token.is_sent_start)) for token in splitter(text)]
+    sentence: list[Word] = []
+    has_ended = False
+    for word, is_space, is_start in tokens:
+        has_ended = has_ended or is_start
         if is_space:
             continue
-        if sentence and ended and not continues(sentence, word):
+        if sentence and has_ended and not continues(sentence, word.text):
             yield sentence
             sentence = []
-        ended = False
-        sentence.append((place, word))
+        has_ended = False
+        sentence.append(word)
     if sentence:
         yield sentence
 
 
-def continues(sentence: list[tuple[int, str]], word: str) -> bool:
-    """Whether a full stop was none: a small letter follows, or it stood after an initial."""
-    is_initial = sentence[-1][1] == "." and len(sentence) > 1 and re.fullmatch("[A-HJ-Z]", sentence[-2][1])
-    return word[:1].islower() or bool(is_initial)
+def continues(sentence: list[Word], following: str) -> bool:
+    """Whether a full stop did not end the sentence: it follows an initial, or a small letter follows it."""
+    is_initial = len(sentence) > 1 and sentence[-1].text == "." and INITIAL.fullmatch(sentence[-2].text)
+    return following[:1].islower() or bool(is_initial)
 
 
 @cache
-def load_rules() -> Any:
-    """spaCy's English tokenizer, and its rule-based sentence splitter."""
+def load_splitter() -> "Language":
+    """Load spaCy's English tokenizer and its rule-based sentence splitter."""
     import spacy
 
-    rules = spacy.blank("en")
-    rules.add_pipe("sentencizer")
-    rules.max_length = 10_000_000
-    return rules
+    splitter = spacy.blank("en")
+    splitter.add_pipe("sentencizer")
+    splitter.max_length = 10_000_000
+    return splitter
