@@ -17,8 +17,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from btr.corpus.candidates import read_candidates
 from btr.models.bidirectional import make_bidirectional
-from btr.models.int8 import quantise
-from btr.models.load import Loaded, quiet
+from btr.models.int8_layers import quantise
+from btr.models.load import LoadedModel, silence_libraries
 from btr.rerankers.base import Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.until_decided import rerank_until_decided
@@ -29,9 +29,9 @@ THRESHOLDS = (0.0, 0.1, 0.4)
 def main() -> None:
     report = Report("decisions", "model", sentences=40)
     name = report.options["model"]
-    quiet()
+    silence_libraries()
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(name, dtype="float32").eval()
-    reranker = BTR(Loaded(make_bidirectional(model), AutoTokenizer.from_pretrained(name), name))
+    reranker = BTR(LoadedModel(make_bidirectional(model), AutoTokenizer.from_pretrained(name), name))
     candidates = data_folder() / "conll13" / "t5gec-candidates.jsonl"
     rows = list(islice(read_candidates(candidates), report.options["sentences"]))
     start = time.perf_counter()
@@ -53,7 +53,7 @@ def main() -> None:
     rough = copy.deepcopy(model)
     quantise(rough)
     start = time.perf_counter()
-    quick = BTR(Loaded(rough, reranker.tokenizer, f"{name}|int8", int8=True)).score_many(rows)
+    quick = BTR(LoadedModel(rough, reranker.tokenizer, f"{name}|int8", int8=True)).score_many(rows)
     seconds = time.perf_counter() - start
     changed = {
         threshold: sum(

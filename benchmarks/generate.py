@@ -18,15 +18,16 @@ from common import Report, t5_shape
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
-from btr.candidates.base import Engine, Search
-from btr.candidates.fast import Fast
+from btr.candidates.ctranslate2_engine import CTranslate2Engine
+from btr.candidates.decoding import DecodingSettings
+from btr.candidates.engine import Engine
 from btr.candidates.generate import BUDGET
-from btr.candidates.library import Library
-from btr.models.batches import pack
+from btr.candidates.transformers_engine import TransformersEngine
+from btr.models.batches import make_batches
 from btr.models.load import load
 
 BEAMS, LENGTH, VOCABULARY = 5, 25, 32128
-SEARCH = Search(size=BEAMS, max_length=LENGTH, early_stopping=True)
+SEARCH = DecodingSettings(size=BEAMS, max_length=LENGTH, early_stopping=True)
 
 Batches = Callable[[Sequence[int]], Iterable[Sequence[int]]]
 
@@ -58,16 +59,16 @@ def one_by_one(lengths: Sequence[int]) -> Iterable[Sequence[int]]:
 
 
 def by_length(lengths: Sequence[int]) -> Iterable[Sequence[int]]:
-    return pack(lengths, BUDGET // BEAMS)
+    return make_batches(lengths, BUDGET // BEAMS)
 
 
 def run(engine: Engine, sources: Sequence[str], batches: Batches) -> dict[str, list[str]]:
     """The candidates of each source."""
-    read = engine.read(sources)
+    read = engine.encode(sources)
     found: dict[str, list[str]] = {}
     for batch in batches([len(tokens) for tokens in read]):
-        for k, own in zip(batch, engine.search([read[k] for k in batch], SEARCH)):
-            found[sources[k]] = engine.write([candidate.tokens for candidate in own])
+        for k, own in zip(batch, engine.generate([read[k] for k in batch], SEARCH)):
+            found[sources[k]] = engine.decode([candidate.tokens for candidate in own])
     return found
 
 
@@ -84,13 +85,13 @@ def main() -> None:
     sources = make_sources(report.options["sources"])
     with tempfile.TemporaryDirectory() as folder:
         save_model(folder, report.options["layers"])
-        library = Library(load("seq2seq", folder))
+        library = TransformersEngine(load("seq2seq", folder))
         alone, _ = measure(library, sources[:8], one_by_one)
         report.say(f"transformers.generate, a source at a time: {alone:.2f} sources/s")
         batched, expected = measure(library, sources, by_length)
         report.say(f"transformers.generate, batches of similar length: {batched:.2f} sources/s")
         for compute in ("float32", "int8"):
-            fast, found = measure(Fast(folder, compute), sources, by_length)
+            fast, found = measure(CTranslate2Engine(folder, compute), sources, by_length)
             same = sum(found[source] == expected[source] for source in sources)
             report.say(
                 f"ctranslate2 {compute}, batches of similar length: {fast:.2f} sources/s; "

@@ -18,8 +18,8 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from btr.corpus.candidates import Candidates
 from btr.models.bidirectional import make_bidirectional
-from btr.models.int8 import quantise
-from btr.models.load import Loaded
+from btr.models.int8_layers import quantise
+from btr.models.load import LoadedModel
 from btr.rerankers.btr import BTR
 
 LENGTH, CANDIDATES, VOCABULARY, MASK = 25, 5, 32128, 32099
@@ -83,7 +83,7 @@ def timed(reranker: BTR, rows: Sequence[Candidates]) -> tuple[float, list[float]
 def long_candidate(model: Any) -> None:
     """One batch of a 512-token candidate against a 512-token source, which is as large as batches get."""
     text = " ".join(map(str, [*range(100, 611), 1]))
-    reranker = BTR(Loaded(model, Numbers(), "long"))  # type: ignore[arg-type]
+    reranker = BTR(LoadedModel(model, Numbers(), "long"))  # type: ignore[arg-type]
     _, plan = next(reranker.plans([text]))
     reranker.plan(plan, 0, Candidates(text, (text,)))
     rows = range(max(1, reranker.budget // 513))
@@ -110,7 +110,7 @@ def main() -> None:
     rough = copy.deepcopy(model)
     quantise(rough)
     for name, candidate in (("fp32", model), ("int8", rough)):
-        reranker = BTR(Loaded(candidate, Numbers(), name, name == "int8"))  # type: ignore[arg-type]
+        reranker = BTR(LoadedModel(candidate, Numbers(), name, name == "int8"))  # type: ignore[arg-type]
         seconds, means = timed(reranker, rows[:1])
         error = max(abs(a - b) for a, b in zip(means, plain))
         report.say(f"{name}: {seconds:.2f} s; scores differ from the paper's way by {error:.1e} at most")

@@ -185,19 +185,6 @@ def print_compacted(result: Mapping[str, Any], console: Console) -> None:
     console.print(f"Model: {result['model']} ({size})", soft_wrap=True)
 
 
-def print_methods(result: Mapping[str, Any], console: Console) -> None:
-    """The paper's Table 2."""
-    name = list(next(iter(result["methods"].values()))["oracle"])[-1]
-    table = make_table("method", ["Gold (%)", "Unique (%)", f"Oracle ({name_column(name)})"])
-    for method, row in result["methods"].items():
-        table.add_row(method, *_cells((row["gold_percent"], row["unique_percent"], row["oracle"][name]), ".2f"))
-    console.print(table)
-    for signature in dict.fromkeys(row["signature"] for row in result["methods"].values()):
-        print_signature(signature, console)
-    for row in result["methods"].values():
-        print_signature(row["candidates"], console)
-
-
 def print_study(result: Mapping[str, Any], console: Console) -> None:
     """Where the report is, what was run for it, and what is not in it."""
     ran = ", ".join(f"{what} {number}" for what, number in result["ran"].items())

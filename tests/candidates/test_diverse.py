@@ -4,7 +4,7 @@ import plain_diverse
 import pytest
 import torch
 
-from btr.candidates.base import Search
+from btr.candidates.decoding import DecodingSettings
 from btr.candidates.diverse import diverse_beam_search
 
 END, START = 1, 0
@@ -32,7 +32,7 @@ def run(models, search):
 @pytest.mark.parametrize(("beams", "groups"), [(4, 1), (4, 2), (4, 4), (6, 3), (5, 5), (1, 1)])
 def test_equals_the_plain_search(beams, groups, early):
     models = [plain_diverse.toy(seed, 14) for seed in range(12)]
-    search = Search("diverse", beams, max_length=6, groups=groups, penalty=0.4, early_stopping=early)
+    search = DecodingSettings("diverse", beams, max_length=6, groups=groups, penalty=0.4, early_stopping=early)
     expected = [plain_diverse.search(model, END, beams, groups, 0.4, 6, early) for model in models]
     assert run(models, search) == expected
 
@@ -42,16 +42,18 @@ def test_worked_out_by_hand():
     first = [-9.0, -9.0, -0.6, -0.9]
     then = [-9.0, -0.1, -3.0, -3.0]
     model = lambda prefix: first if not prefix else then  # noqa: E731
-    search = Search("diverse", 2, max_length=2, groups=2, penalty=0.4)
+    search = DecodingSettings("diverse", 2, max_length=2, groups=2, penalty=0.4)
     assert run([model], search) == [[[2, 1], [3, 1]]]
-    same = Search("diverse", 2, max_length=2, groups=2, penalty=0.2)
+    same = DecodingSettings("diverse", 2, max_length=2, groups=2, penalty=0.2)
     assert run([model], same) == [[[2, 1], [2, 1]]]  # -0.6 - 0.2 is still more than -0.9; then 1, though it is paid for
 
 
 def test_groups_differ_more_than_beams():
     models = [plain_diverse.toy(seed, 14) for seed in range(20)]
     starts = {
-        groups: sum(len({own[0] for own in found}) for found in run(models, Search("diverse", 4, 6, groups, 5.0)))
+        groups: sum(
+            len({own[0] for own in found}) for found in run(models, DecodingSettings("diverse", 4, 6, groups, 5.0))
+        )
         for groups in (1, 4)
     }
     assert starts[4] > starts[1]

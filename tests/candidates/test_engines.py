@@ -8,10 +8,10 @@ import tiny
 import torch
 from transformers import AutoModelForSeq2SeqLM, BartConfig, BartForConditionalGeneration
 
-from btr.candidates.base import Search
-from btr.candidates.fast import BATCH, STEP, Fast
+from btr.candidates.ctranslate2_engine import BATCH, STEP, CTranslate2Engine
+from btr.candidates.decoding import DecodingSettings
 from btr.candidates.generate import check_engine, generate_many
-from btr.candidates.library import Library
+from btr.candidates.transformers_engine import TransformersEngine
 from btr.errors import InputError
 from btr.models.convert import convert
 from btr.models.load import load
@@ -43,11 +43,11 @@ def cut(row):
 @pytest.mark.parametrize("style", STYLES)
 def test_beam_search_is_that_of_generate(folders, style, early, power):
     """Batched through our call, and a source at a time through the library's."""
-    engine = Library(load("seq2seq", folders[style]))
+    engine = TransformersEngine(load("seq2seq", folders[style]))
     plain = AutoModelForSeq2SeqLM.from_pretrained(folders[style]).eval()
-    sources = engine.read(some_sources())
-    search = Search(size=4, max_length=9, early_stopping=early, length_penalty=power)
-    found = tokens_of(engine.search(sources, search))
+    sources = engine.encode(some_sources())
+    search = DecodingSettings(size=4, max_length=9, early_stopping=early, length_penalty=power)
+    found = tokens_of(engine.generate(sources, search))
     options = {"num_beams": 4, "num_return_sequences": 4, "max_new_tokens": 9, "early_stopping": early}
     for source, own in zip(sources, found):
         out = plain.generate(torch.tensor([source]), **options, length_penalty=power)
@@ -58,20 +58,20 @@ def test_beam_search_is_that_of_generate(folders, style, early, power):
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("style", STYLES)
 def test_one_group_is_beam_search(folders, style, early):
-    engine = Library(load("seq2seq", folders[style]))
-    sources = engine.read(some_sources())
+    engine = TransformersEngine(load("seq2seq", folders[style]))
+    sources = engine.encode(some_sources())
     for power in (0.0, 1.0):
-        beam = Search(size=4, max_length=9, early_stopping=early, length_penalty=power)
-        one = Search("diverse", size=4, max_length=9, groups=1, early_stopping=early, length_penalty=power)
-        assert engine.search(sources, one) == engine.search(sources, beam)
+        beam = DecodingSettings(size=4, max_length=9, early_stopping=early, length_penalty=power)
+        one = DecodingSettings("diverse", size=4, max_length=9, groups=1, early_stopping=early, length_penalty=power)
+        assert engine.generate(sources, one) == engine.generate(sources, beam)
 
 
 @pytest.mark.parametrize(("beams", "groups"), [(4, 2), (6, 3), (5, 5)])
 def test_groups_of_a_real_model(folders, beams, groups):
     """The cache follows the beams: what the plain search finds with a forward pass for each prefix."""
-    engine = Library(load("seq2seq", folders["v1.1"]))
-    sources = engine.read(some_sources(4))
-    found = tokens_of(engine.search(sources, Search("diverse", beams, max_length=5, groups=groups)))
+    engine = TransformersEngine(load("seq2seq", folders["v1.1"]))
+    sources = engine.encode(some_sources(4))
+    found = tokens_of(engine.generate(sources, DecodingSettings("diverse", beams, max_length=5, groups=groups)))
     for source, own in zip(sources, found):
 
         def next_log_probs(prefix, source=source):
@@ -83,12 +83,12 @@ def test_groups_of_a_real_model(folders, beams, groups):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_ctranslate2_finds_the_same(folders, style):
-    library, fast = Library(load("seq2seq", folders[style])), Fast(folders[style], "float32")
-    sources = library.read(some_sources())
+    library, fast = TransformersEngine(load("seq2seq", folders[style])), CTranslate2Engine(folders[style], "float32")
+    sources = library.encode(some_sources())
     for longest, power in ((3, 1.0), (9, 0.0), (9, 1.0)):
-        search = Search(size=4, max_length=longest, early_stopping=True, length_penalty=power)
-        found = fast.search(sources, search)
-        assert tokens_of(found) == tokens_of(library.search(sources, search))
+        search = DecodingSettings(size=4, max_length=longest, early_stopping=True, length_penalty=power)
+        found = fast.generate(sources, search)
+        assert tokens_of(found) == tokens_of(library.generate(sources, search))
     pairs = [(source, own) for source, row in zip(sources, found) for own in row if library.is_complete(own.tokens)]
     forced = library.log_probs([source for source, _ in pairs], [own.tokens for _, own in pairs])
     assert [own.log_prob for _, own in pairs] == pytest.approx(forced, abs=1e-4)
@@ -98,8 +98,8 @@ def test_ctranslate2_finds_the_same(folders, style):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_log_probs_are_the_librarys_loss(folders, style):
-    engine = Library(load("seq2seq", folders[style]))
-    sources, targets = engine.read(some_sources(8)), engine.read(reversed(some_sources(8)))
+    engine = TransformersEngine(load("seq2seq", folders[style]))
+    sources, targets = engine.encode(some_sources(8)), engine.encode(reversed(some_sources(8)))
     plain = [
         -float(engine.model(input_ids=torch.tensor([s]), labels=torch.tensor([t])).loss) * len(t)
         for s, t in zip(sources, targets)
@@ -109,25 +109,25 @@ def test_log_probs_are_the_librarys_loss(folders, style):
 
 @pytest.mark.parametrize("method", ["top-k", "nucleus"])
 def test_a_seed_makes_samples_repeatable(folders, method):
-    engine = Library(load("seq2seq", folders["v1.1"]))
-    sources = engine.read(some_sources())
-    first = engine.search(sources, Search(method, size=3, seed=7))
+    engine = TransformersEngine(load("seq2seq", folders["v1.1"]))
+    sources = engine.encode(some_sources())
+    first = engine.generate(sources, DecodingSettings(method, size=3, seed=7))
     torch.rand(5)
-    assert engine.search(sources, Search(method, size=3, seed=7)) == first
-    assert engine.search(sources, Search(method, size=3, seed=8)) != first
+    assert engine.generate(sources, DecodingSettings(method, size=3, seed=7)) == first
+    assert engine.generate(sources, DecodingSettings(method, size=3, seed=8)) != first
     assert [len(row) for row in first] == [3] * 12
 
 
 def test_samples_stay_within_k_and_p(folders):
-    engine = Library(load("seq2seq", folders["v1.1"]))
-    source = engine.read(["the cat sat on the mat ."])
+    engine = TransformersEngine(load("seq2seq", folders["v1.1"]))
+    source = engine.encode(["the cat sat on the mat ."])
     states = engine.model(input_ids=torch.tensor(source), decoder_input_ids=torch.tensor([[0]]))
     share = states.logits[0, 0].softmax(-1).sort(descending=True)
     for search, allowed in (
-        (Search("top-k", size=200, max_length=1, top_k=3), 3),
-        (Search("nucleus", size=200, max_length=1, top_p=0.5), int((share.values.cumsum(0) < 0.5).sum()) + 1),
+        (DecodingSettings("top-k", size=200, max_length=1, top_k=3), 3),
+        (DecodingSettings("nucleus", size=200, max_length=1, top_p=0.5), int((share.values.cumsum(0) < 0.5).sum()) + 1),
     ):
-        drawn = {own.tokens[0] for own in engine.search(source, search)[0]}
+        drawn = {own.tokens[0] for own in engine.generate(source, search)[0]}
         assert drawn <= set(share.indices[:allowed].tolist())
         assert len(drawn) > 1 or allowed == 1
 
@@ -144,13 +144,13 @@ def test_other_seq2seq_models(tmp_path):
     model.generation_config.num_beams = 2
     model.generation_config.no_repeat_ngram_size = 1
     folder = tiny.save(model, tokenizer, tmp_path / "bart")
-    engine = Library(load("seq2seq", folder))
-    sources = engine.read(some_sources(4))
-    beam = engine.search(sources, Search(size=3, max_length=6))
+    engine = TransformersEngine(load("seq2seq", folder))
+    sources = engine.encode(some_sources(4))
+    beam = engine.generate(sources, DecodingSettings(size=3, max_length=6))
     assert {own.tokens[0] for row in beam for own in row} == {3}
-    assert engine.search(sources, Search("diverse", size=3, max_length=6, groups=1)) == beam
+    assert engine.generate(sources, DecodingSettings("diverse", size=3, max_length=6, groups=1)) == beam
     assert engine.limit == 64
-    long = generate_many(engine, ["cat " * 100], Search(size=3, max_length=engine.limit))
+    long = generate_many(engine, ["cat " * 100], DecodingSettings(size=3, max_length=engine.limit))
     assert long[0]["flags"] == {"too_long": [0]}
     with pytest.raises(InputError, match=r"is a bart model; ctranslate2 is for T5, use the engine transformers"):
         convert(folder)
@@ -163,9 +163,9 @@ def test_a_conversion_is_kept_until_the_model_changes(tmp_path):
     stamp = (target / "model.bin").stat().st_mtime_ns
     assert convert(folder, "float32") == target
     assert (target / "model.bin").stat().st_mtime_ns == stamp
-    before = Fast(folder, "float32").search([[3, 4, 1]], Search(size=2, max_length=5))
+    before = CTranslate2Engine(folder, "float32").search([[3, 4, 1]], DecodingSettings(size=2, max_length=5))
     tiny.save_t5(tmp_path / "model", seed=5)
-    after = Fast(folder, "float32").search([[3, 4, 1]], Search(size=2, max_length=5))
+    after = CTranslate2Engine(folder, "float32").search([[3, 4, 1]], DecodingSettings(size=2, max_length=5))
     assert before != after
     assert sorted(path.name for path in (tmp_path / "model").glob("ctranslate2*")) == ["ctranslate2-float32"]
 
@@ -180,8 +180,8 @@ def test_a_model_that_cannot_be_written_beside(tmp_path, monkeypatch):
 
 def test_int8_is_close(folders):
     """Not equal: but it must be the same model."""
-    fast, rough = Fast(folders["v1.1"], "float32"), Fast(folders["v1.1"], "int8")
-    sources = fast.read(some_sources())
+    fast, rough = CTranslate2Engine(folders["v1.1"], "float32"), CTranslate2Engine(folders["v1.1"], "int8")
+    sources = fast.encode(some_sources())
     a, b = (engine.log_probs(sources, sources) for engine in (fast, rough))
     assert b == pytest.approx(a, rel=0.1)
     assert a != b
@@ -189,7 +189,7 @@ def test_int8_is_close(folders):
 
 def test_by_length_a_source_has_the_same_candidates_in_any_company(folders):
     """Of all widths, more than a batch of one of them, and with what makes up the width."""
-    engine = Fast(folders["v1.1"], "int8", by_length=True)
+    engine = CTranslate2Engine(folders["v1.1"], "int8", by_length=True)
     assert engine.filler == "<extra_id_0>"
     words = [3, 4, 5, 6, 7]
     sources = [[words[(k * n) % 5] for n in range(length)] + [1] for length in range(1, 20) for k in range(1, 6)]
@@ -199,15 +199,15 @@ def test_by_length_a_source_has_the_same_candidates_in_any_company(folders):
     for group, filling in groups:
         widest = max(map(len, [*filling, *(sources[k] for k in group)]))
         assert {-(-len(sources[k]) // STEP) * STEP for k in group} == {widest}
-    search = Search(size=3, max_length=9)
-    together = engine.search(sources, search)
-    assert [engine.search([source], search)[0] for source in sources[::7]] == together[::7]
-    assert engine.search(sources[::-3], search) == together[::-3]
+    search = DecodingSettings(size=3, max_length=9)
+    together = engine.generate(sources, search)
+    assert [engine.generate([source], search)[0] for source in sources[::7]] == together[::7]
+    assert engine.generate(sources[::-3], search) == together[::-3]
 
 
 def test_torch_keeps_its_threads(folders):
     threads = torch.get_num_threads()
-    Fast(folders["v1.1"], "int8")
+    CTranslate2Engine(folders["v1.1"], "int8")
     assert torch.get_num_threads() == threads
 
 
@@ -220,9 +220,9 @@ def test_a_conversion_leaves_the_model_as_it_was(tmp_path):
 
 def test_what_ctranslate2_cannot_do(folders):
     with pytest.raises(InputError, match=r"ctranslate2 does beam search; for nucleus, use the engine transformers\."):
-        check_engine("ctranslate2", Search("nucleus"))
+        check_engine("ctranslate2", DecodingSettings("nucleus"))
     with pytest.raises(InputError, match=r"ctranslate2 computes in float32 or int8, not 'bfloat16'\."):
-        Fast(folders["v1.1"], "bfloat16")
+        CTranslate2Engine(folders["v1.1"], "bfloat16")
 
 
 @pytest.mark.parametrize(
@@ -230,11 +230,11 @@ def test_what_ctranslate2_cannot_do(folders):
     [
         ({"method": "greedy"}, "method must be one of beam, diverse, top-k, nucleus, not 'greedy'"),
         ({"size": 0}, "size must be at least 1"),
-        ({"method": "diverse", "size": 6}, "6 candidates can't be shared out evenly to 5 groups"),
+        ({"method": "diverse", "size": 6}, "6 candidates can't be divided evenly among 5 groups"),
         ({"top_p": 0.0}, "top_p must be above 0"),
         ({"penalty": -1.0}, "the penalty can't be negative"),
     ],
 )
 def test_settings_that_make_no_sense(options, message):
     with pytest.raises(InputError, match=message):
-        Search(**options)
+        DecodingSettings(**options)

@@ -14,8 +14,8 @@ from launching import launched
 
 import btr
 from btr.candidates import generate as generating
-from btr.candidates.base import Engine, Found, Search
-from btr.candidates.decoding import compare_methods
+from btr.candidates.decoding import DecodingSettings
+from btr.candidates.engine import Engine, Hypothesis
 from btr.corpus import read_candidates, read_pairs, read_sources
 from btr.errors import InputError
 from btr.models.load import load
@@ -40,13 +40,13 @@ class Words(Engine):
     def __init__(self, found):
         self.found, self.asked, self.forced = found, [], []
 
-    def read(self, texts):
+    def encode(self, texts):
         return [[*map(int, text.split()), 1] for text in texts]
 
-    def write(self, tokens):
+    def decode(self, tokens):
         return [" ".join(str(token) for token in own if token != 1) for own in tokens]
 
-    def search(self, sources, search):
+    def generate(self, sources, settings):
         self.asked += sources
         return [self.found] * len(sources)
 
@@ -56,9 +56,15 @@ class Words(Engine):
 
 
 def test_what_is_odd_is_flagged():
-    found = [Found([5, 6, 1]), Found([1]), Found([5, 6, 1]), Found([7, 8]), Found([9] * 15 + [1])]
+    found = [
+        Hypothesis([5, 6, 1]),
+        Hypothesis([1]),
+        Hypothesis([5, 6, 1]),
+        Hypothesis([7, 8]),
+        Hypothesis([9] * 15 + [1]),
+    ]
     engine = Words(found)
-    records = generating.generate_many(engine, ["5 7", "", " ", "3 " * 30], Search(max_length=20))
+    records = generating.generate_many(engine, ["5 7", "", " ", "3 " * 30], DecodingSettings(max_length=20))
     assert records[0] == {
         "source": "5 7",
         "candidates": ["5 6", "5 7", "5 6", "7 8", " ".join("9" * 15)],
@@ -72,8 +78,8 @@ def test_what_is_odd_is_flagged():
 
 def test_log_probs_that_the_search_knows_are_not_computed_again():
     """Only if its tokens are those that the text is read as."""
-    engine = Words([Found([5, 6, 1], -0.5), Found([7, 8], -0.25)])
-    (record,) = generating.generate_many(engine, ["5 7"], Search(size=2))
+    engine = Words([Hypothesis([5, 6, 1], -0.5), Hypothesis([7, 8], -0.25)])
+    (record,) = generating.generate_many(engine, ["5 7"], DecodingSettings(size=2))
     assert record["log_probs"] == [-0.5, -3.0]
     assert engine.forced == [[7, 8, 1]]
 
@@ -178,45 +184,6 @@ def test_what_is_refused(tmp_path, model):
         btr.generate(tmp_path / "sources.txt", model, tmp_path / "sources.txt")
     assert not output.exists()
     assert not list(tmp_path.glob("*.part"))
-
-
-def test_methods_side_by_side(tmp_path, model):
-    """The paper's Table 2."""
-    options = {"size": 2, "groups": 2, "max_length": 30}
-    result = compare_methods(
-        EXAMPLES / "gold.m2", model, tmp_path, ["beam", "diverse", "nucleus"], gold=EXAMPLES / "gold.m2", **options
-    )
-    assert list(result["methods"]) == ["beam", "diverse", "nucleus"]
-    for method, row in result["methods"].items():
-        score = btr.evaluate(tmp_path / f"{method}.jsonl", gold=EXAMPLES / "gold.m2", oracle=True, resamples=0)
-        assert row["oracle"] == score.scores
-        assert row["unique_percent"] == score.extra["candidates"]["unique_percent"]
-        assert "gold.m2#" in row["signature"]
-    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    again = compare_methods(
-        EXAMPLES / "gold.m2", model, tmp_path, ["beam", "diverse", "nucleus"], gold=EXAMPLES / "gold.m2", **options
-    )
-    assert again == result
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == stamps
-    with pytest.raises(InputError, match="'greedy' is no method to compare"):
-        compare_methods(EXAMPLES / "gold.m2", model, tmp_path, ["greedy"], gold=EXAMPLES / "gold.m2")
-    with pytest.raises(InputError, match="m2 needs --gold"):
-        compare_methods(EXAMPLES / "gold.m2", model, tmp_path, ["beam"])
-    with pytest.raises(InputError, match="4 candidates can't be shared out evenly to 5 groups"):
-        compare_methods(EXAMPLES / "gold.m2", model, tmp_path / "none", gold=EXAMPLES / "gold.m2", size=4)
-    assert not (tmp_path / "none").exists()  # known before any work
-
-
-def test_methods_by_gleu(tmp_path, model):
-    """References alone: the metric is GLEU."""
-    (tmp_path / "in.txt").write_text("the cat sat .\nhe go .\n")
-    (tmp_path / "ref.txt").write_text("a cat sat .\nhe goes .\n")
-    options = {"reference": tmp_path / "ref.txt", "size": 2, "max_length": 8}
-    result = compare_methods(tmp_path / "in.txt", model, tmp_path / "out", ["beam"], **options)
-    assert result["metric"] == "gleu"
-    assert "gleu" in result["methods"]["beam"]["oracle"]
-    with pytest.raises(InputError, match="gleu needs the sources as text, one a line"):
-        compare_methods(EXAMPLES / "gold.m2", model, tmp_path / "out", ["beam"], **options)
 
 
 def test_json_is_alone_on_standard_output(tmp_path, model):

@@ -14,7 +14,8 @@ from scripted import Opposed, Scripted
 
 import btr
 import btr.correction.correct as correct_module
-from btr.candidates.base import Found, Search
+from btr.candidates.decoding import DecodingSettings
+from btr.candidates.engine import Hypothesis
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import read_m2
 from btr.correction.blocks import cut_blocks
@@ -32,7 +33,7 @@ from btr.rerankers.score import load_reranker
 
 
 def run(text, script=None, reranker=None, rule=None, markdown=False):
-    corrector = Corrector(Scripted(script), Search(size=2), reranker, rule)
+    corrector = Corrector(Scripted(script), DecodingSettings(size=2), reranker, rule)
     blocks = cut_blocks(io.StringIO(text, newline="\n"), markdown)
     return [record for chunk in chunks(blocks) for record in corrector.correct_blocks(chunk)]
 
@@ -182,12 +183,13 @@ def test_candidates_that_are_not_to_be_taken_have_no_part_in_f():
     """The reranker likes the source; but that is flagged, so that the base model's correction stays."""
 
     class Flagged(Scripted):
-        def search(self, sources, search):
+        def generate(self, sources, settings):
             return [
-                [first, Found(second.tokens[:-1], second.log_prob)] for first, second in super().search(sources, search)
+                [first, Hypothesis(second.tokens[:-1], second.log_prob)]
+                for first, second in super().generate(sources, settings)
             ]
 
-    corrector = Corrector(Flagged(), Search(size=2), Opposed(), Rule(0.5))
+    corrector = Corrector(Flagged(), DecodingSettings(size=2), Opposed(), Rule(0.5))
     ((record, chosen),) = corrector.choose(["I has it ."])
     assert record["flags"]["unfinished"] == [1]
     assert (chosen.choice, chosen.f, chosen.decision) == (0, (1.0, 0.0), "equal")
@@ -198,7 +200,7 @@ def test_candidates_that_are_not_to_be_taken_have_no_part_in_f():
     [(None, None, 1), (2, 1.5, 1), (1, None, 0), (None, 0.5, 0)],  # the second's log-probability is lower by 1
 )
 def test_who_takes_part(top, gap, choice):
-    corrector = Corrector(Scripted(), Search(size=2), Opposed(), Rule(0.5, top=top), gap=gap)
+    corrector = Corrector(Scripted(), DecodingSettings(size=2), Opposed(), Rule(0.5, top=top), gap=gap)
     ((_, chosen),) = corrector.choose(["I has it ."])
     assert chosen.choice == choice
 
@@ -210,7 +212,7 @@ def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
     torch.set_num_threads(2)
     try:
         for threads in (2, 3, 7, 8):
-            corrector = Corrector(Scripted(), Search(size=2), reranker, threads=threads)
+            corrector = Corrector(Scripted(), DecodingSettings(size=2), reranker, threads=threads)
             assert corrector.score(rows) == reranker.score_many(rows) == [reranker.score_many([row])[0] for row in rows]
             assert corrector.score([]) == []
             assert torch.get_num_threads() == 2
@@ -233,7 +235,7 @@ def test_profiles(tmp_path):
 
 
 def scripted(options):
-    return Corrector(Scripted(), Search(size=2), options.get("reranker"))
+    return Corrector(Scripted(), DecodingSettings(size=2), options.get("reranker"))
 
 
 def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
@@ -253,7 +255,7 @@ def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             return super().correct_blocks(blocks)
 
-    monkeypatch.setattr(correct_module, "load_corrector", lambda _: Stopped(Scripted(), Search(size=2)))
+    monkeypatch.setattr(correct_module, "load_corrector", lambda _: Stopped(Scripted(), DecodingSettings(size=2)))
     with pytest.raises(Interrupted, match="the same command goes on"):
         correct_file(text, tmp_path / "out.txt")
     assert not (tmp_path / "out.txt").exists()
@@ -312,11 +314,11 @@ def test_what_is_no_text_is_told_before_any_model_is_loaded(text, message):
     with pytest.raises(InputError, match=re.escape(message)):
         btr.correct(text, model="no-such-model")
     with pytest.raises(InputError, match=re.escape(message)):
-        correct_with(Corrector(Scripted(), Search(size=2)), text)
+        correct_with(Corrector(Scripted(), DecodingSettings(size=2)), text)
 
 
 def test_only_words_of_common_lengths_are_remembered():
-    corrector = Corrector(Scripted(), Search(size=2))
+    corrector = Corrector(Scripted(), DecodingSettings(size=2))
     assert [corrector.see(word) for word in ("dog", "x-" * 20, "x-" * 21)] == ["dog", "x-" * 20, "x-" * 21]
     assert corrector.see_known.cache_info().currsize == 2
 
@@ -358,12 +360,12 @@ def test_several_rerankers_are_one_with_the_profile_of_the_first_that_has_any(tm
 @pytest.mark.parametrize("threshold", [-0.1, 7, float("nan")])
 def test_a_threshold_is_from_0_to_1(threshold):
     with pytest.raises(InputError, match="the threshold is a difference of probabilities, from 0 to 1, not"):
-        Corrector(Scripted(), Search(size=2), Opposed(), Rule(threshold))
+        Corrector(Scripted(), DecodingSettings(size=2), Opposed(), Rule(threshold))
 
 
 def test_a_sentence_longer_than_a_block_is_counted():
     text = f"I has it. {'word ' * 4_000}\n\nI has it.\n"
-    result = correct_with(Corrector(Scripted(), Search(size=2), Opposed(), Rule(0.5)), text)
+    result = correct_with(Corrector(Scripted(), DecodingSettings(size=2), Opposed(), Rule(0.5)), text)
     assert [sentence.get("left") for sentence in result.sentences].count("too_long") == 1
     assert "".join(write_m2({"sentences": [own]}) for own in result.sentences if not own["source"]) == ""
 

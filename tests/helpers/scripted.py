@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from btr.candidates.base import Engine, Found, Search
+from btr.candidates.decoding import DecodingSettings
+from btr.candidates.engine import Engine, Hypothesis
 from btr.corpus.scores import Scored
 from btr.rerankers.base import Reranker
 
@@ -18,17 +19,17 @@ class Scripted(Engine):
     def __init__(self, script=None):
         self.script = WRONG if script is None else script
 
-    def read(self, texts):
+    def encode(self, texts):
         return [[ord(char) if ord(char) < 0x2100 else 1 for char in text] + [0] for text in texts]
 
-    def write(self, tokens):
+    def decode(self, tokens):
         return ["".join(chr(token) for token in own if token > 1) for own in tokens]
 
-    def search(self, sources, search: Search):
+    def generate(self, sources, settings: DecodingSettings):
         found = []
-        for (text,) in ([text] for text in self.write(sources)):
+        for (text,) in ([text] for text in self.decode(sources)):
             better = " ".join(" ".join(self.script.get(word, word) for word in text.split()).split())
-            found.append([Found(*self.read([own]), -1.0 - k) for k, own in enumerate((better, text))])
+            found.append([Hypothesis(*self.encode([own]), -1.0 - k) for k, own in enumerate((better, text))])
         return found
 
     def log_probs(self, sources, targets):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from scripted import Opposed, Scripted
 
-from btr.candidates.base import Search
+from btr.candidates.decoding import DecodingSettings
 from btr.correction.corrector import Corrector
 from btr.rerankers.base import Rule
 from btr.serving.app import make_app
@@ -24,15 +24,15 @@ class Waiting(Scripted):
         self.free.set()
         self.seen = []
 
-    def search(self, sources, search):
+    def generate(self, sources, settings):
         assert self.free.wait(60)
         self.seen.append(len(sources))
-        return super().search(sources, search)
+        return super().generate(sources, settings)
 
 
 def scripted(engine=None, threshold=0.99):
     """A corrector whose base model changes what its script says, and whose reranker would rather not."""
-    return Corrector(engine or Scripted(), Search(size=2), Opposed(), Rule(threshold))
+    return Corrector(engine or Scripted(), DecodingSettings(size=2), Opposed(), Rule(threshold))
 
 
 @contextmanager

@@ -18,15 +18,15 @@ from hypothesis.extra import numpy as arrays
 from safetensors.torch import load_file, save_file
 
 import btr
-from btr.candidates.base import Search
-from btr.candidates.fast import Fast
+from btr.candidates.ctranslate2_engine import CTranslate2Engine
+from btr.candidates.decoding import DecodingSettings
 from btr.cli import app
 from btr.corpus.candidates import Candidates
 from btr.errors import InputError
 from btr.models.compact import expand_to
+from btr.models.initial import load_initial_model
+from btr.models.int8_weights import dequantise_rows, pack_weights, quantise_rows, unpack_weights
 from btr.models.load import load
-from btr.models.rows import expand, pack, shrink, unpack
-from btr.models.start import load_start
 from btr.rerankers.btr import BTR
 
 SHAPE = {"d_model": 144, "d_kv": 32, "d_ff": 64, "num_layers": 1}  # wide enough for int8, the embeddings too
@@ -47,12 +47,12 @@ def make(folder, **options):
 
 def test_rows_by_hand():
     weight = torch.tensor([[1.27, -0.64, 0.004, 0.0], [0.0, 0.0, 0.0, 0.0], [-254.0, 1.0, 3.1, 127.0]])
-    numbers, scale = shrink(weight)
+    numbers, scale = quantise_rows(weight)
     assert numbers.dtype == torch.int8
     assert numbers.tolist() == [[127, -64, 0, 0], [0, 0, 0, 0], [-127, 0, 2, 64]]  # halves go to the even number
     assert scale.tolist() == pytest.approx([0.01, 1.0, 2.0])
     expected = torch.tensor([[1.27, -0.64, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [-254.0, 0.0, 4.0, 128.0]])
-    torch.testing.assert_close(expand(numbers, scale), expected)
+    torch.testing.assert_close(dequantise_rows(numbers, scale), expected)
 
 
 matrices = arrays.arrays(
@@ -66,11 +66,11 @@ matrices = arrays.arrays(
 @given(matrices)
 def test_no_weight_moves_by_more_than_half_a_scale_and_only_once(values):
     weight = torch.from_numpy(values)
-    numbers, scale = shrink(weight)
-    again = expand(numbers, scale)
+    numbers, scale = quantise_rows(weight)
+    again = dequantise_rows(numbers, scale)
     error = (weight.double() - again.double()).abs()
     assert (error <= scale.double()[:, None] * (0.5 + 1e-4)).all()
-    second, same = shrink(again)
+    second, same = quantise_rows(again)
     assert torch.equal(second, numbers)
     assert torch.equal(same, scale)
 
@@ -82,11 +82,11 @@ def test_what_stays_as_it_is():
         "block.relative_attention_bias.weight": torch.rand(64, 64),
         "position_ids": torch.arange(9),
     }
-    packed = pack({**kept, "linear.weight": torch.rand(64, 64, dtype=torch.bfloat16)})
+    packed = pack_weights({**kept, "linear.weight": torch.rand(64, 64, dtype=torch.bfloat16)})
     assert set(packed) == {*kept, "linear.weight.int8", "linear.weight.scale"}
     assert packed["norm.weight"].dtype == torch.float32
     assert packed["position_ids"].dtype == torch.int64
-    assert set(unpack(packed)) == {*kept, "linear.weight"}
+    assert set(unpack_weights(packed)) == {*kept, "linear.weight"}
 
 
 @pytest.mark.parametrize(("kind", "style"), [("btr", "v1.1"), ("seq2seq", "v1.0"), ("seq2seq", "mt5")])
@@ -143,8 +143,8 @@ def test_ctranslate2_rounds_to_the_same_numbers():
         return torch.from_numpy(spec.weight.numpy()), torch.from_numpy(spec.weight_scale.numpy())
 
     weight = torch.randn(2000, 500, generator=torch.Generator().manual_seed(0))
-    numbers, scale = shrink(weight)
-    (first, factors), (second, again) = convert(weight), convert(expand(numbers, scale))
+    numbers, scale = quantise_rows(weight)
+    (first, factors), (second, again) = convert(weight), convert(dequantise_rows(numbers, scale))
     assert torch.equal(numbers, first)
     assert torch.equal(first, second)
     assert torch.equal(again, factors) or float((again / factors - 1).abs().max()) < 2.5e-7
@@ -154,13 +154,13 @@ def test_ctranslate2_rounds_to_the_same_numbers():
 @pytest.mark.parametrize("style", ["v1.1", "v1.0"])
 def test_ctranslate2_int8_is_that_of_the_original(tmp_path, style):
     plain, small = make(tmp_path, style=style, seed=3)
-    search = Search(size=4, max_length=8, early_stopping=True)
-    first, second = (Fast(name, "int8").search(SOURCES, search) for name in (plain, small))
+    search = DecodingSettings(size=4, max_length=8, early_stopping=True)
+    first, second = (CTranslate2Engine(name, "int8").search(SOURCES, search) for name in (plain, small))
     for one, other in zip(first, second, strict=True):
         assert [own.tokens for own in one] == [own.tokens for own in other]
         # Scales differ in their last bits, and so may an activation's rounding to int8 on some processors.
         assert [own.log_prob for own in one] == pytest.approx([own.log_prob for own in other], rel=5e-5)
-    exact, rough = (Fast(name, "float32").log_probs(SOURCES, SOURCES) for name in (plain, small))
+    exact, rough = (CTranslate2Engine(name, "float32").log_probs(SOURCES, SOURCES) for name in (plain, small))
     assert exact != pytest.approx(rough, rel=1e-4)  # without int8 they are two models
     assert {path.name for path in Path(small).glob("ctranslate2-*")} == {"ctranslate2-float32", "ctranslate2-int8"}
 
@@ -183,7 +183,7 @@ def test_weights_that_a_compact_model_lacks(tmp_path):
     with pytest.raises(InputError, match=r"has no weights for decoder\.final_layer_norm\.weight"):
         load("l2r", small)
     with pytest.raises(InputError, match=r"has no weights for decoder\.final_layer_norm\.weight"):
-        load_start("seq2seq", small, None, 0)
+        load_initial_model("seq2seq", small, None, 0)
     (Path(small) / "model.safetensors").write_bytes(b"\0" * 100)
     with pytest.raises(InputError, match="its weights can't be read"):
         load("l2r", small)

@@ -6,8 +6,8 @@ import torch
 from transformers import T5ForConditionalGeneration
 
 from btr.corpus.candidates import Candidates
-from btr.models.batches import pack
-from btr.models.int8 import Linear8, Twice8
+from btr.models.batches import make_batches
+from btr.models.int8_layers import Int8Linear, Int8LinearTwoPass
 from btr.models.load import load
 from btr.rerankers.score import load_reranker
 
@@ -32,7 +32,7 @@ def test_numbers_by_hand():
     """Weights in 127ths of their row's largest, inputs in 63rds of theirs."""
     linear = layer([[1.27, 0.01], [-2.54, 1.005]], [10.0, 0.0])
     with torch.inference_mode():
-        out = Linear8(linear)(torch.tensor([[6.3, 0.149], [0.0, 0.0], [0.0, -1e-3]]))
+        out = Int8Linear(linear)(torch.tensor([[6.3, 0.149], [0.0, 0.0], [0.0, -1e-3]]))
     # The first input is 63 and 1 times 0.1; the weights are 127 and 1 times 0.01, -127 and 50 times 0.02.
     expected = [[(63 * 127 + 1) * 1e-3 + 10, (-63 * 127 + 50) * 2e-3], [10, 0], [10 - 1e-5, -1e-3]]
     for row, own in zip(out.tolist(), expected, strict=True):
@@ -44,7 +44,7 @@ def test_a_row_is_its_own():
     linear = torch.nn.Linear(64, 48, bias=False)
     rows = torch.randn(3, 64, generator=generator)
     others = 100 * torch.randn(50, 64, generator=generator)
-    rough = Linear8(linear)
+    rough = Int8Linear(linear)
     with torch.inference_mode():
         assert torch.equal(rough(rows), rough(torch.cat([rows, others]))[:3])
         assert torch.equal(rough(rows)[1:2], rough(rows[1:2]))
@@ -57,15 +57,15 @@ def test_inputs_that_are_rounded_twice():
     inputs = torch.randn(5, 64, generator=torch.Generator().manual_seed(2))
     inputs[:, 7] = 100
     with torch.inference_mode():
-        exact = inputs @ Linear8(linear).multiply(torch.eye(64))  # the weights as int8 has them
-        once, twice = ((own(linear)(inputs) - exact).abs().mean() for own in (Linear8, Twice8))
+        exact = inputs @ Int8Linear(linear).multiply(torch.eye(64))  # the weights as int8 has them
+        once, twice = ((own(linear)(inputs) - exact).abs().mean() for own in (Int8Linear, Int8LinearTwoPass))
     assert twice < 0.005 < 0.1 < once
 
 
 def test_batches_of_one_length():
     lengths = [5, 3, 5, 3, 4, 5]
-    assert list(pack(lengths, 10, by_length=True)) == [[1, 3], [4], [0, 2], [5]]
-    assert list(pack([], 10, by_length=True)) == []
+    assert list(make_batches(lengths, 10, same_length=True)) == [[1, 3], [4], [0, 2], [5]]
+    assert list(make_batches([], 10, same_length=True)) == []
 
 
 @pytest.mark.parametrize("kind", ["btr", "contrast", "l2r", "roberta", "bert"])

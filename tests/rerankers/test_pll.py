@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from btr.corpus.candidates import Candidates
-from btr.models.batches import pack
+from btr.models.batches import make_batches
 from btr.models.load import load
 from btr.rerankers.btr import BTR
 from btr.rerankers.encoders import RoBERTa
@@ -110,7 +110,7 @@ def test_equal_rows_are_planned_once():
 
 def test_batches_keep_to_the_budget():
     lengths = [5, 1, 9, 3, 3, 8, 20]
-    batches = list(pack(lengths, 10))
+    batches = list(make_batches(lengths, 10))
     assert sorted(item for batch in batches for item in batch) == list(range(7))
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(lengths[item] for item in batch) <= 10

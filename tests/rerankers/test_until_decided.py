@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.errors import InputError
-from btr.models.load import Loaded, load
+from btr.models.load import LoadedModel, load
 from btr.rerankers.base import Decision, Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.contrast import Contrasting
@@ -48,7 +48,7 @@ def test_decisions_are_those_of_full_scores(reranker, rule):
 
 @pytest.mark.parametrize("budget", [1, 40])
 def test_in_small_groups(reranker, budget):
-    small = BTR(Loaded(reranker.model, reranker.tokenizer, "small"), budget)
+    small = BTR(LoadedModel(reranker.model, reranker.tokenizer, "small"), budget)
     rows, rule = made_up(12), Rule(0.3, drop_runaways=True)
     assert rerank_until_decided(small, rows, rule) == rerank_until_decided(reranker, rows, rule)
 
@@ -62,7 +62,7 @@ def test_with_an_encoder(tmp_path):
 
 
 def test_int8_is_refused(reranker):
-    rough = BTR(Loaded(reranker.model, reranker.tokenizer, "x|int8"))
+    rough = BTR(LoadedModel(reranker.model, reranker.tokenizer, "x|int8"))
     with pytest.raises(InputError, match="needs exact scores"):
         rerank_until_decided(rough, made_up(1))
 

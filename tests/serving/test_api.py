@@ -10,7 +10,7 @@ import pytest
 from scripted import Opposed, Scripted, Sure
 from served import plain, scripted, served
 
-from btr.candidates.base import Search
+from btr.candidates.decoding import DecodingSettings
 from btr.correction.blocks import cut_blocks
 from btr.correction.changes import Change, apply_changes
 from btr.correction.corrector import Corrector
@@ -80,7 +80,7 @@ def test_score(client):
 
 
 def test_without_a_reranker_the_base_model_scores_and_chooses():
-    with served(Corrector(Scripted(), Search(size=2)), ("scripted", None)) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2)), ("scripted", None)) as address:
         models = httpx.get(f"{address}/v1/models").json()
         pair = {"source": "I has it .", "candidates": ["I have it .", "so " * 300]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
@@ -90,7 +90,7 @@ def test_without_a_reranker_the_base_model_scores_and_chooses():
 
 
 def test_log_probabilities_are_asked_of_the_base_model_where_the_reranker_needs_them():
-    corrector = Corrector(Scripted(), Search(size=2), Ensemble([Opposed(), load_reranker("base")]))
+    corrector = Corrector(Scripted(), DecodingSettings(size=2), Ensemble([Opposed(), load_reranker("base")]))
     with served(corrector, ("scripted", "opposed + base")) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
@@ -114,7 +114,7 @@ class Noting(Opposed):
 
 def test_what_can_have_no_score_is_not_computed():
     noting = Noting()
-    with served(Corrector(Scripted(), Search(size=2), Ensemble([noting, load_reranker("base")]))) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2), Ensemble([noting, load_reranker("base")]))) as address:
         noting.asked.clear()
         texts = ["I have it .", "so " * 300, "I has it .", "I have it ."]
         for source in ("I has it .", "so " * 300):
@@ -127,7 +127,7 @@ def test_what_can_have_no_score_is_not_computed():
 
 def test_candidates_that_take_too_long_are_refused():
     noting = Noting()
-    with served(Corrector(Scripted(), Search(size=2), noting)) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2), noting)) as address:
         noting.asked.clear()
 
         def ask(texts):
@@ -151,7 +151,7 @@ class Choosy(Opposed):
 
 
 def test_what_a_reranker_cannot_score_is_told():
-    with served(Corrector(Scripted(), Search(size=2), Choosy()), ("scripted", "choosy")) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2), Choosy()), ("scripted", "choosy")) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60)
         assert answer.status_code == 422
@@ -160,7 +160,7 @@ def test_what_a_reranker_cannot_score_is_told():
 
 @pytest.mark.parametrize("factor", [10.0, 1000.0])
 def test_who_took_part_is_told_though_f_is_rounded(factor):
-    with served(Corrector(Scripted(), Search(size=2), Sure(factor), Rule(0.99))) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2), Sure(factor), Rule(0.99))) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it .", " "]}
         scored = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
         (sentence,) = httpx.post(f"{address}/v1/correct", json={"text": "I has it."}, timeout=60).json()["sentences"]
@@ -322,10 +322,10 @@ def test_what_asyncio_says_is_a_line_of_the_log_too(monkeypatch, capsys):
 
 def test_the_log_has_no_word_of_the_text(monkeypatch):
     class Broken(Scripted):
-        def search(self, sources, search):
-            if any("secret" in text for text in self.write(sources)):
-                raise ValueError(f"can't read {self.write(sources)}")
-            return super().search(sources, search)
+        def generate(self, sources, settings):
+            if any("secret" in text for text in self.decode(sources)):
+                raise ValueError(f"can't read {self.decode(sources)}")
+            return super().generate(sources, settings)
 
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)

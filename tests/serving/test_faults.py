@@ -176,10 +176,10 @@ def test_requests_of_all_are_batched():
 class Crowded(Waiting):
     """Fails with more than one at a time, and quotes them."""
 
-    def search(self, sources, search):
-        found = super().search(sources, search)
+    def generate(self, sources, settings):
+        found = super().generate(sources, settings)
         if len(sources) > 1:
-            raise MemoryError(f"can't read {self.write(sources)}")
+            raise MemoryError(f"can't read {self.decode(sources)}")
         return found
 
 
@@ -285,11 +285,11 @@ def test_sigterm_finishes_what_is_running():
         from btr.cli import main
 
         class Patient(Waiting):
-            def search(self, sources, search):
+            def generate(self, sources, settings):
                 if len(self.seen):
                     print("working", *resource.getrlimit(resource.RLIMIT_NOFILE), flush=True)
                     sys.stdin.readline()
-                return super().search(sources, search)
+                return super().generate(sources, settings)
 
         verb.load_corrector = lambda options: scripted(Patient())
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))

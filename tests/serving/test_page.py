@@ -9,7 +9,8 @@ from paged import TEXT, copied, correct, expect, marks, open_page
 from scripted import Opposed, Scripted, Sure
 from served import Waiting, scripted, served
 
-from btr.candidates.base import Found, Search
+from btr.candidates.decoding import DecodingSettings
+from btr.candidates.engine import Hypothesis
 from btr.correction.corrector import Corrector
 from btr.rerankers.base import Rule
 
@@ -79,7 +80,7 @@ class Undecided(Opposed):
 def test_the_page_shows_what_the_server_chose(browser):
     """With margins of 0.008 and 0.0025, and a threshold that a slider of hundredths does not have."""
     text, chosen = "I has it. Is it the dog?", "I has it. Is it dogs?"
-    with served(Corrector(Scripted(), Search(size=2), Undecided(), Rule(0.005))) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2), Undecided(), Rule(0.005))) as address:
         assert httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=60).json()["text"] == chosen
         for page in open_page(browser, address):
             correct(page, text)
@@ -118,13 +119,13 @@ def test_work_on_the_first_request_is_seen(browser):
 class Talkative(Scripted):
     """Writes two more: one beyond those that take part, and one that does not end."""
 
-    def search(self, sources, search):
-        more = [Found(*self.read([text]), -9.0) for text in ("Me have it .", "so " * 50)]
-        return [[*found, *more] for found in super().search(sources, search)]
+    def generate(self, sources, settings):
+        more = [Hypothesis(*self.encode([text]), -9.0) for text in ("Me have it .", "so " * 50)]
+        return [[*found, *more] for found in super().generate(sources, settings)]
 
 
 def test_candidates_that_took_no_part_say_so(browser):
-    with served(Corrector(Talkative(), Search(size=4), Opposed(), Rule(0.99, top=2))) as address:
+    with served(Corrector(Talkative(), DecodingSettings(size=4), Opposed(), Rule(0.99, top=2))) as address:
         for page in open_page(browser, address):
             correct(page, "I has it.")
             page.locator("summary").click()
@@ -138,7 +139,7 @@ def test_candidates_that_took_no_part_say_so(browser):
 
 
 def test_candidates_with_hardly_any_share_took_part(browser):
-    with served(Corrector(Scripted(), Search(size=2), Sure(10.0), Rule(0.5))) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2), Sure(10.0), Rule(0.5))) as address:
         for page in open_page(browser, address):
             correct(page, "I has it.")
             page.locator("summary").click()

@@ -7,7 +7,7 @@ import pytest
 import tiny
 
 from btr.errors import InputError
-from btr.models.start import load_start
+from btr.models.initial import load_initial_model
 from btr.training.data import Group, deal, group, pack_shapes, read_groups, read_paragraphs, thin_out
 from btr.training.loop import schedule
 from btr.training.recipe import Data, Objective, Recipe
@@ -71,7 +71,7 @@ def test_negatives_are_the_candidates_that_are_not_gold(tmp_path):
 
 
 def test_a_negative_that_reads_as_gold_is_none(tmp_path):
-    model, tokenizer = load_start("btr", tiny.save_t5(tmp_path), None, 0)
+    model, tokenizer = load_initial_model("btr", tiny.save_t5(tmp_path), None, 0)
     data = {"pairs": ["p.tsv"], "candidates": ["c.jsonl"]}
     recipe = Recipe(kind="btr", model="m", epochs=1, data=data, objective={"negatives": 5})
     example = BTRTask(recipe, model, tokenizer).encode("the cat sat .", ["a cat", "a  cat", "a dog", "a  dog", "a mat"])
@@ -79,7 +79,7 @@ def test_a_negative_that_reads_as_gold_is_none(tmp_path):
 
 
 def test_sentinels_of_mt5_are_found_or_refused(tmp_path):
-    model, tokenizer = load_start("btr", tiny.save_t5(tmp_path, "mt5"), None, 0)
+    model, tokenizer = load_initial_model("btr", tiny.save_t5(tmp_path, "mt5"), None, 0)
     recipe = Recipe(kind="btr", task="pre-train", model="m", epochs=1, data={"text": ["t.txt"]})
     with pytest.raises(InputError, match="its tokenizer has no <extra_id_1>"):
         BTRTask(recipe, model, tokenizer)

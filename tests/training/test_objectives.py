@@ -10,9 +10,9 @@ from transformers import T5ForConditionalGeneration
 
 from btr.corpus.candidates import Candidates
 from btr.models.bidirectional import make_bidirectional
-from btr.models.grid import make_grid, states
-from btr.models.load import Loaded, load
-from btr.models.start import load_start
+from btr.models.initial import load_initial_model
+from btr.models.load import LoadedModel, load
+from btr.models.training_decoder import decoder_states, make_decoder_batch
 from btr.rerankers.contrast import Contrast
 from btr.rerankers.ensemble import Ensemble
 from btr.rerankers.free import Base
@@ -73,8 +73,8 @@ def test_the_grid_is_the_models_own_forward_pass(tmp_path, style, both):
     sources = [[4, 5, 6, 1], [7, 8, 1]]
     rows = [[[0, 5, 6, 7], [0, 9, 1], [0, 3]], [[0, 4, 4, 4, 4]]]
     asked = [[[0, 3], [1], [0, 1]], [[4, 2]]]
-    grid = make_grid(sources, rows, asked, 0, torch.device("cpu"))
-    found = model.lm_head(states(model, grid))
+    grid = make_decoder_batch(sources, rows, asked, 0, torch.device("cpu"))
+    found = model.lm_head(decoder_states(model, grid))
     plain = [
         model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([row]), use_cache=False).logits[0, place]
         for source, own, where in zip(sources, rows, asked)
@@ -89,8 +89,8 @@ def test_the_grids_gradients_are_the_models_own(tmp_path):
     folder = tiny.save_t5(tmp_path)
     ours, plain = (T5ForConditionalGeneration.from_pretrained(folder).eval() for _ in range(2))
     source, rows = [4, 5, 6, 1], [[0, 5, 6], [0, 9]]
-    grid = make_grid([source], [rows], [[[0, 2], [1]]], 0, torch.device("cpu"))
-    ours.lm_head(states(ours, grid)).log_softmax(-1)[:, 7].sum().backward()
+    grid = make_decoder_batch([source], [rows], [[[0, 2], [1]]], 0, torch.device("cpu"))
+    ours.lm_head(decoder_states(ours, grid)).log_softmax(-1)[:, 7].sum().backward()
     for row, places in zip(rows, [[0, 2], [1]]):
         out = plain(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([row]), use_cache=False)
         out.logits[0, places].log_softmax(-1)[:, 7].sum().backward()
@@ -101,11 +101,11 @@ def test_the_grids_gradients_are_the_models_own(tmp_path):
 
 def test_dropout_only_in_training(tmp_path):
     model = T5ForConditionalGeneration.from_pretrained(tiny.save_t5(tmp_path))
-    grid = make_grid([[4, 1]], [[[0, 5]]], [[[0, 1]]], 0, torch.device("cpu"))
+    grid = make_decoder_batch([[4, 1]], [[[0, 5]]], [[[0, 1]]], 0, torch.device("cpu"))
     model.eval()
-    assert torch.equal(states(model, grid), states(model, grid))
+    assert torch.equal(decoder_states(model, grid), decoder_states(model, grid))
     model.train()
-    assert not torch.equal(states(model, grid), states(model, grid))
+    assert not torch.equal(decoder_states(model, grid), decoder_states(model, grid))
 
 
 def make(tmp_path, kind, task, **objective):
@@ -113,7 +113,7 @@ def make(tmp_path, kind, task, **objective):
         folder = tiny.save_encoder(tmp_path, "bert")
     else:
         folder = tiny.save_t5(tmp_path)
-    model, tokenizer = load_start(kind, folder, 0.0, 0)
+    model, tokenizer = load_initial_model(kind, folder, 0.0, 0)
     return task(recipe(kind, **objective), model.eval(), tokenizer)
 
 
@@ -199,7 +199,11 @@ def test_listwise_masks_each_token_that_differs(tmp_path, monkeypatch):
     assert batch.counts == {"listwise": 2}
     assert task.shape(example) == (4, 5, 5)
     assert task.size(example) == 5 + 5 + 5 + 2 * 4
-    sums = Contrast(Loaded(task.model, task.tokenizer, "btr|x")).score("a b c d", ["a b c d", "a b e d", "a b d"]).means
+    sums = (
+        Contrast(LoadedModel(task.model, task.tokenizer, "btr|x"))
+        .score("a b c d", ["a b c d", "a b e d", "a b d"])
+        .means
+    )
     expected = math.log(sum(map(math.exp, sums))) - sums[0]
     assert float(task.losses(batch)["listwise"]) == pytest.approx(2 * expected, abs=1e-4)
 
@@ -224,7 +228,7 @@ def test_with_a_gap_f_is_that_of_the_sum_with_the_base_models(tmp_path):
     example = task.encode("a b c d", ["a b e d", *candidates], candidates, log_probs)
     assert [task.tokenizer.decode(ids[:-1]) for ids in example["targets"]] == ["a b c d", "a b the d"]
     assert example["log_probs"] == [-1.5, -2.25]
-    near = Closely(Loaded(task.model, task.tokenizer, "btr|x"))
+    near = Closely(LoadedModel(task.model, task.tokenizer, "btr|x"))
     row = Candidates("a b c d", ("a b c d", "a b the d"), (-1.5, -2.25))
     first, second = Ensemble([near, Base()]).score_many([row])[0].means
     share = example["shares"][0]
@@ -297,7 +301,7 @@ def test_bert_learns_which_of_two_is_grammatical(tmp_path):
 
 def test_a_btr_starts_from_any_t5(tmp_path):
     folder = tiny.save_t5(tmp_path)
-    model, _ = load_start("btr", folder, None, 0)
+    model, _ = load_initial_model("btr", folder, None, 0)
     plain = make_bidirectional(T5ForConditionalGeneration.from_pretrained(folder))
     ids = torch.tensor([[4, 1]]), torch.tensor([[0, 5, 6]])
     outs = [own.eval()(input_ids=ids[0], decoder_input_ids=ids[1], use_cache=False).logits for own in (model, plain)]

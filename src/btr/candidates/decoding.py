@@ -1,66 +1,50 @@
-"""`btr generate --compare`: the paper's Table 2, decoding methods side by side."""
+"""The settings of decoding: the paper's methods (section 3.2) and their options."""
 
-import json
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-from btr.candidates.base import METHODS, Search
-from btr.candidates.generate import check_engine, generate
-from btr.corpus.files import PathLike, Paths, file_signature, write_lines
-from btr.corpus.pairs import file_kind
-from btr.errors import InputError, needs_models
-from btr.metrics.evaluate import evaluate
-from btr.metrics.gold import load_gold
+from btr.errors import InputError
 
-SEARCH = set(Search.__dataclass_fields__) - {"method"}
+METHODS = "beam", "diverse", "top-k", "nucleus"
+MAX_LENGTH = 200  # tokens per candidate, as in the paper's predictions; its training data had 128
 
 
-def compare_methods(
-    sources: PathLike,
-    model: str,
-    folder: PathLike,
-    methods: Sequence[str] = METHODS,
-    *,
-    metric: str | None = None,
-    gold: Paths = (),
-    reference: Paths = (),
-    **options: Any,
-) -> dict[str, Any]:
-    """Write each method's candidates to the folder, and tell how often they hold the gold, and how good they could be.
+@dataclass(frozen=True, slots=True)
+class DecodingSettings:
+    """How candidates are decoded. The defaults are the paper's."""
 
-    Options are those of `generate`. Candidates that an earlier run has made in the same way are not made again.
-    """
-    metric = metric or ("gleu" if reference and not gold else "m2")
-    for method in methods:
-        if method not in METHODS:
-            raise InputError(f"{method!r} is no method to compare; choose among {', '.join(METHODS)}.")
-        own = {name: value for name, value in options.items() if name in SEARCH}
-        check_engine(options.get("engine", "transformers"), Search(method, **own))
-    if metric == "gleu" and file_kind(sources) != ".txt":
-        raise InputError(f"{sources}: gleu needs the sources as text, one a line.")
-    source = sources if metric == "gleu" else None
-    load_gold(metric, gold=gold, source=source, reference=reference)  # before hours of work
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    try:
-        from btr.models.convert import fingerprint, read_json
-        from btr.models.load import fetch
-    except ImportError as error:
-        raise needs_models("generating", error) from None
-    way = {"sources": file_signature(sources, "sources"), "model": fingerprint(fetch(model)), **options}
-    rows: dict[str, Any] = {}
-    for method in methods:
-        path = Path(folder) / f"{method}.jsonl"
-        made = read_json(path.with_suffix(".made.json"))
-        if not path.is_file() or made is None or made["way"] != way:
-            path.with_suffix(".made.json").unlink(missing_ok=True)
-            made = {"way": way, **generate(sources, model, path, method=method, **options)}
-            write_lines(path.with_suffix(".made.json"), [json.dumps(made)])
-        score = evaluate(path, metric=metric, gold=gold, source=source, reference=reference, oracle=True, resamples=0)
-        rows[method] = {
-            **score.extra["candidates"],
-            "oracle": score.scores,
-            "signature": score.signature,
-            "candidates": made["signature"],
+    method: str = "beam"
+    size: int = 5  # candidates per source, and beams
+    max_length: int = MAX_LENGTH
+    groups: int = 5  # of diverse beam search
+    penalty: float = 0.4  # of a token that an earlier group has chosen
+    top_k: int = 50
+    top_p: float = 0.95
+    seed: int = 0
+    early_stopping: bool = False  # stop once `size` candidates are complete, though a better one might follow
+    length_penalty: float = 1.0  # candidates are ranked by log-probability over length to this power; 0: by itself
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise InputError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}.")
+        for name in ("size", "max_length", "groups", "top_k"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        if not 0 < self.top_p <= 1:
+            raise InputError(f"top_p must be above 0 and at most 1, not {self.top_p:g}.")
+        if self.penalty < 0:
+            raise InputError(f"the penalty can't be negative, but is {self.penalty:g}.")
+        if self.method == "diverse" and self.size % self.groups:
+            raise InputError(f"{self.size} candidates can't be divided evenly among {self.groups} groups.")
+
+    def signature(self) -> str:
+        """Return what the candidates depend on, beside the model."""
+        parts: dict[str, str] = {
+            "beam": "",
+            "diverse": f"|groups:{self.groups}|penalty:{self.penalty:g}",
+            "top-k": f"|k:{self.top_k}|seed:{self.seed}",
+            "nucleus": f"|p:{self.top_p:g}|seed:{self.seed}",
         }
-    return {"metric": metric, "methods": rows}
+        if self.method in ("beam", "diverse") and self.length_penalty != 1:
+            parts[self.method] += f"|length-penalty:{self.length_penalty:g}"
+        stop = "|early-stopping" if self.early_stopping and self.method in ("beam", "diverse") else ""
+        return f"{self.method}|size:{self.size}|max-length:{self.max_length}{parts[self.method]}{stop}"

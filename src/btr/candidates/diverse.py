@@ -13,7 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from btr.candidates.base import Search, Tokens
+from btr.candidates.decoding import DecodingSettings
+from btr.candidates.engine import Tokens
 
 # Log-probabilities of the next token of each beam (rows, vocabulary), given which rows go on, and with which tokens.
 Step = Callable[[Tensor, Tensor], Tensor]
@@ -49,29 +50,29 @@ class Group:
 
 
 def diverse_beam_search(
-    step: Step, sources: int, ends: Sequence[int], start: int, search: Search
+    step: Step, sources: int, ends: Sequence[int], start: int, settings: DecodingSettings
 ) -> list[list[Tokens]]:
     """The candidates of each source, best first. Rows of a source stand together, its groups in order.
 
     `step` is first asked about the start token, in one row for each beam.
     """
-    groups = search.groups
-    size = search.size // groups
+    groups = settings.groups
+    size = settings.size // groups
     every = [
-        [Group([Beam((source * groups + number) * size, (), 0.0)], search.length_penalty) for number in range(groups)]
+        [Group([Beam((source * groups + number) * size, (), 0.0)], settings.length_penalty) for number in range(groups)]
         for source in range(sources)
     ]
-    rows = torch.arange(sources * search.size)
-    tokens = torch.full((sources * search.size,), start)
-    for length in range(1, search.max_length + 1):
+    rows = torch.arange(sources * settings.size)
+    tokens = torch.full((sources * settings.size,), start)
+    for length in range(1, settings.max_length + 1):
         log_probs = step(rows, tokens).cpu()
         for own in every:
             penalty = torch.zeros(log_probs.shape[1])
             for group in own:
                 if not group.done:
-                    extend(group, log_probs, penalty, size, length, ends, search)
+                    extend(group, log_probs, penalty, size, length, ends, settings)
                     for beam in group.beams:
-                        penalty[beam.tokens[-1]] += search.penalty
+                        penalty[beam.tokens[-1]] += settings.penalty
         if all(group.done for own in every for group in own):
             break
         rows, tokens = advance(every, size)
@@ -80,7 +81,13 @@ def diverse_beam_search(
 
 
 def extend(
-    group: Group, log_probs: Tensor, penalty: Tensor, size: int, length: int, ends: Sequence[int], search: Search
+    group: Group,
+    log_probs: Tensor,
+    penalty: Tensor,
+    size: int,
+    length: int,
+    ends: Sequence[int],
+    settings: DecodingSettings,
 ) -> None:
     """Lengthen a group's beams by a token, and set aside those that are complete."""
     rows = [beam.row for beam in group.beams]
@@ -90,14 +97,14 @@ def extend(
     beams: list[Beam] = []
     for rank, (score, place) in enumerate(zip(best.values.tolist(), best.indices.tolist())):
         parent, token = group.beams[place // vocabulary], place % vocabulary
-        if rank < size and (token in ends or length == search.max_length):
+        if rank < size and (token in ends or length == settings.max_length):
             group.finish(score, (*parent.tokens, token), size)
         if token not in ends and len(beams) < size:
             beams.append(Beam(parent.row, (*parent.tokens, token), score))
     group.beams = beams
-    group.done = length == search.max_length
+    group.done = length == settings.max_length
     if not group.done:
-        group.close(size, length, search.early_stopping)
+        group.close(size, length, settings.early_stopping)
 
 
 def advance(every: Sequence[Sequence[Group]], size: int) -> tuple[Tensor, Tensor]:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from btr.candidates.base import MAX_LENGTH, Engine, Found, Search, Tokens
+from btr.candidates.decoding import MAX_LENGTH, DecodingSettings
+from btr.candidates.engine import Engine, Hypothesis, Tokens
 from btr.corpus.candidates import is_runaway
-from btr.corpus.files import PathLike, file_signature, read_lines
+from btr.corpus.files import PathLike, read_lines
 from btr.corpus.pairs import read_sources
 from btr.errors import InputError, needs_models
-from btr.models.batches import pack
+from btr.metrics.base import name_file
+from btr.models.batches import make_batches
 from btr.resume import Share, check_output, write_windows
 
 WINDOW = 128  # sources that are batched among themselves
@@ -46,18 +48,20 @@ def generate(
     What is done is kept: the same call after an interruption goes on.
     """
     early_stopping = early_stopping or engine == "ctranslate2"  # which knows no other way
-    search = Search(method, size, max_length, groups, penalty, top_k, top_p, seed, early_stopping, length_penalty)
-    check_engine(engine, search)
+    settings = DecodingSettings(
+        method, size, max_length, groups, penalty, top_k, top_p, seed, early_stopping, length_penalty
+    )
+    check_engine(engine, settings)
     check_output(output, [sources])
-    name = "-" if os.fspath(sources) == "-" else file_signature(sources, "sources")
+    name = "-" if os.fspath(sources) == "-" else name_file(sources)
     loaded = load_engine(model, engine, dtype=dtype, device=device)
-    if loaded.limit and search.max_length > loaded.limit:
-        search = replace(search, max_length=loaded.limit)
-    signature = f"{loaded.signature}|{search.signature()}"
+    if loaded.limit and settings.max_length > loaded.limit:
+        settings = replace(settings, max_length=loaded.limit)
+    signature = f"{loaded.signature}|{settings.signature()}"
     told: Counter[str] = Counter()
 
     def work(window: Sequence[str]) -> Iterable[str]:
-        for record in generate_many(loaded, window, search, budget):
+        for record in generate_many(loaded, window, settings, budget):
             count(told, record)
             yield json.dumps(record, ensure_ascii=False, allow_nan=False)
 
@@ -84,12 +88,12 @@ def count(told: Counter[str], record: dict[str, Any]) -> None:
     told.update({flag: len(numbers) for flag, numbers in record.get("flags", {}).items()})
 
 
-def check_engine(engine: str, search: Search) -> None:
+def check_engine(engine: str, settings: DecodingSettings) -> None:
     """Refuse what an engine can't do, before any work."""
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
-    if engine == "ctranslate2" and search.method != "beam":
-        raise InputError(f"ctranslate2 does beam search; for {search.method}, use the engine transformers.")
+    if engine == "ctranslate2" and settings.method != "beam":
+        raise InputError(f"ctranslate2 does beam search; for {settings.method}, use the engine transformers.")
 
 
 def load_engine(
@@ -101,32 +105,34 @@ def load_engine(
     """
     try:
         if engine == "ctranslate2":
-            from btr.candidates.fast import Fast
+            from btr.candidates.ctranslate2_engine import CTranslate2Engine
 
-            return Fast(model, dtype, device, by_length=by_length)
-        from btr.candidates.library import Library
+            return CTranslate2Engine(model, dtype, device, by_length=by_length)
+        from btr.candidates.transformers_engine import TransformersEngine
         from btr.models.load import load
 
-        return Library(load("seq2seq", model, dtype=dtype, device=device))
+        return TransformersEngine(load("seq2seq", model, dtype=dtype, device=device))
     except ImportError as error:
         raise needs_models("generating", error) from None
 
 
-def generate_many(engine: Engine, sources: Sequence[str], search: Search, budget: int = BUDGET) -> list[dict[str, Any]]:
+def generate_many(
+    engine: Engine, sources: Sequence[str], settings: DecodingSettings, budget: int = BUDGET
+) -> list[dict[str, Any]]:
     """A record for each source: it, its candidates, their log-probabilities, and flags where there are any.
 
     Flags name candidates by their number, from 0: `duplicate` of an earlier one; `empty`, so that the source stands in
     its place; `unfinished` at the greatest length; `runaway`, far longer than the source. A source that is blank or
     `too_long` is its own only candidate.
     """
-    read = engine.read(sources)
-    long = {k for k, tokens in enumerate(read) if len(tokens) > search.max_length}
+    read = engine.encode(sources)
+    long = {k for k, tokens in enumerate(read) if len(tokens) > settings.max_length}
     asked = [k for k, source in enumerate(sources) if source.strip() and k not in long]
-    found: dict[int, list[Found]] = {}
-    for batch in pack([len(read[k]) for k in asked], budget // search.size):
+    found: dict[int, list[Hypothesis]] = {}
+    for batch in make_batches([len(read[k]) for k in asked], budget // settings.size):
         chosen = [asked[k] for k in batch]
-        found.update(zip(chosen, engine.search([read[k] for k in chosen], search)))
-    texts = {k: [" ".join(text.split()) for text in engine.write([own.tokens for own in found[k]])] for k in asked}
+        found.update(zip(chosen, engine.generate([read[k] for k in chosen], settings)))
+    texts = {k: [" ".join(text.split()) for text in engine.decode([own.tokens for own in found[k]])] for k in asked}
     sums = find_log_probs(engine, {k: read[k] for k in asked}, texts, found, sources, budget)
     return [
         write_record(source, found[k], texts[k], sums[k], engine)
@@ -137,7 +143,7 @@ def generate_many(engine: Engine, sources: Sequence[str], search: Search, budget
 
 
 def write_record(
-    source: str, found: Sequence[Found], texts: Sequence[str], sums: Mapping[str, float], engine: Engine
+    source: str, found: Sequence[Hypothesis], texts: Sequence[str], sums: Mapping[str, float], engine: Engine
 ) -> dict[str, Any]:
     """Candidates as texts, none of them empty, and what is odd about them."""
     candidates = [text or source for text in texts]
@@ -156,7 +162,7 @@ def find_log_probs(
     engine: Engine,
     read: Mapping[int, Tokens],
     texts: Mapping[int, Sequence[str]],
-    found: Mapping[int, Sequence[Found]],
+    found: Mapping[int, Sequence[Hypothesis]],
     sources: Sequence[str],
     budget: int,
 ) -> dict[int, dict[str, float]]:
@@ -166,13 +172,13 @@ def find_log_probs(
     """
     sums: dict[int, dict[str, float]] = {k: {} for k in read}
     pairs = [(k, text) for k in read for text in dict.fromkeys(text or sources[k] for text in texts[k])]
-    targets = dict(zip(pairs, engine.read([text for _, text in pairs])))
+    targets = dict(zip(pairs, engine.encode([text for _, text in pairs])))
     for k, own in found.items():
         for candidate, text in zip(own, texts[k]):
             if text and candidate.log_prob is not None and candidate.tokens == targets[k, text]:
                 sums[k][text] = candidate.log_prob
     asked = [(k, text) for k, text in pairs if text not in sums[k]]
-    for batch in pack([max(len(read[pair[0]]), len(targets[pair])) for pair in asked], budget):
+    for batch in make_batches([max(len(read[pair[0]]), len(targets[pair])) for pair in asked], budget):
         chosen = [asked[n] for n in batch]
         values = engine.log_probs([read[k] for k, _ in chosen], [targets[pair] for pair in chosen])
         for (k, text), value in zip(chosen, values):

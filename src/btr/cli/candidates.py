@@ -35,7 +35,7 @@ def generate(
     sources: Annotated[str, typer.Argument(metavar="SOURCES", help="Text, .m2 or .tsv; - is stdin.")],
     model: Annotated[str, typer.Option(help="A folder, a shipped model's name or a hub id.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is stdout.")],
-    method: Annotated[str | None, typer.Option(help="beam (default), diverse, top-k or nucleus.")] = None,
+    method: Annotated[str, typer.Option(help="beam, diverse, top-k or nucleus.")] = "beam",
     size: Annotated[int, typer.Option(min=1, help="Candidates of each source, and beams.")] = 5,
     max_length: Annotated[int, typer.Option(min=1, help="Tokens; longer sources are passed through.")] = 200,
     groups: Annotated[int, typer.Option(min=1, help="Groups of diverse beam search.")] = 5,
@@ -55,59 +55,42 @@ def generate(
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 (transformers) or int8 (ctranslate2).")] = "float32",
     device: Device = None,
     budget: Annotated[int, typer.Option(min=1, help="Tokens in a batch: more is faster, and takes memory.")] = 8192,
-    compare: Annotated[
-        str | None, typer.Option(metavar="METHODS", help="Compare methods, e.g. beam,diverse; OUT is a folder.")
-    ] = None,
-    metric: Annotated[str | None, typer.Option(help="For --compare: m2, errant or gleu.")] = None,
-    gold: Gold = None,
-    reference: Reference = None,
     as_json: Json = False,
 ) -> None:
     """Write candidates with a seq2seq model.
 
-    After an interruption the same command goes on where it was. With --compare, makes the paper's Table 2.
+    After an interruption the same command continues.
 
     \b
     btr generate sources.txt --model MODEL -o candidates.jsonl
     btr generate sources.txt --model MODEL --engine ctranslate2 --dtype int8 --size 10 -o candidates.jsonl
-    btr generate sources.txt --model MODEL --compare beam,diverse,top-k,nucleus --gold test.m2 -o FOLDER
     torchrun --nproc-per-node 4 -m btr.cli generate sources.txt --model MODEL -o candidates.jsonl
     """
-    from btr.tables import print_generated, print_methods
+    import btr
+    from btr.tables import print_generated
 
-    options: dict[str, Any] = {
-        "size": size,
-        "max_length": max_length,
-        "groups": groups,
-        "penalty": penalty,
-        "top_k": top_k,
-        "top_p": top_p,
-        "seed": seed,
-        "early_stopping": early_stopping,
-        "length_penalty": length_penalty,
-        "engine": engine,
-        "dtype": dtype,
-        "device": device,
-        "budget": budget,
-    }
-    if compare is None:
-        if gold or reference or metric:
-            raise InputError("--metric, --gold and --reference are for --compare; score candidates with btr evaluate.")
-        if as_json and output == "-":
-            raise InputError("--json and -o - would both write to standard output; name a file.")
-        import btr
-
-        made = btr.generate(sources, model, output, method=method or "beam", **options)
-        show(made, as_json, print_generated, None if as_json else sys.stderr)
-        return
-    if method:
-        raise InputError("--method and --compare exclude each other.")
-    from btr.candidates.decoding import compare_methods
-
-    result = compare_methods(
-        sources, model, output, compare.split(","), metric=metric, gold=gold or (), reference=reference or (), **options
+    if as_json and output == "-":
+        raise InputError("--json and -o - would both write to standard output; name a file.")
+    result = btr.generate(
+        sources,
+        model,
+        output,
+        method=method,
+        size=size,
+        max_length=max_length,
+        groups=groups,
+        penalty=penalty,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+        early_stopping=early_stopping,
+        length_penalty=length_penalty,
+        engine=engine,
+        dtype=dtype,
+        device=device,
+        budget=budget,
     )
-    show(result, as_json, print_methods)
+    show(result, as_json, print_generated, None if as_json else sys.stderr)
 
 
 @app.command()

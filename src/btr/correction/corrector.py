@@ -10,7 +10,8 @@ from unicodedata import normalize
 
 import torch
 
-from btr.candidates.base import Engine, Search
+from btr.candidates.decoding import DecodingSettings
+from btr.candidates.engine import Engine
 from btr.candidates.generate import generate_many, load_engine
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import Edit
@@ -23,7 +24,7 @@ from btr.correction.profiles import Profile, read_profile
 from btr.correction.segments import Segment, cut_segments
 from btr.errors import InputError
 from btr.metrics.errant import extract_edits
-from btr.models.int8 import can_quantise
+from btr.models.int8_layers import can_quantise
 from btr.models.load import choose_device, is_t5
 from btr.rerankers.base import Decision, Reranked, Reranker, Rule
 from btr.rerankers.ensemble import Ensemble
@@ -49,7 +50,7 @@ class Corrector:
     def __init__(
         self,
         engine: Engine,
-        search: Search,
+        search: DecodingSettings,
         reranker: Reranker | None = None,
         rule: Rule | None = None,
         *,
@@ -86,7 +87,7 @@ class Corrector:
         settings = next((own for own in found if own != Profile()), Profile())
         fast = is_t5(model)
         engine, dtype = ("ctranslate2", "int8") if fast else ("transformers", "float32")
-        search = Search(
+        search = DecodingSettings(
             size=candidates or settings.candidates,
             max_length=MAX_LENGTH,
             early_stopping=fast,
@@ -117,7 +118,7 @@ class Corrector:
     def see_new(self, word: str) -> str:
         if word.isascii() and word.isalnum():
             return word
-        (text,) = self.engine.write(self.engine.read([word]))
+        (text,) = self.engine.decode(self.engine.encode([word]))
         return text if text == normalize("NFKC", word) and len(text.split()) == 1 else ""
 
     def correct_blocks(self, blocks: Sequence[Block]) -> Iterator[Record]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from btr.errors import InputError
-from btr.models.places import find
+from btr.models.locate import locate_model
 
 FILE = "profiles.json"
 NAMES = "minimal", "fluency"
@@ -26,7 +26,7 @@ def read_profile(model: str, name: str) -> Profile:
     """A model's profile (`kind:model`, or a base model's name); without a file of profiles, the defaults."""
     if name not in NAMES:
         raise InputError(f"profile must be one of {', '.join(NAMES)}, not {name!r}.")
-    folder = Path(find(model.partition(":")[2] or model))
+    folder = Path(locate_model(model.partition(":")[2] or model))
     try:
         own = json.loads((folder / FILE).read_text(encoding="utf-8"))[name]
         numbers = int(own["candidates"]), int(own["top"])

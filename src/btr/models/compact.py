@@ -11,8 +11,8 @@ from safetensors.torch import save_file
 
 from btr.corpus.files import PathLike, replace_folder
 from btr.errors import InputError
-from btr.models.load import TOKENIZER_FILES, fetch, read_config, read_weights
-from btr.models.rows import CONFIG_KEY, pack, unpack
+from btr.models.int8_weights import CONFIG_KEY, pack_weights, unpack_weights
+from btr.models.load import TOKENIZER_FILES, fetch_folder, read_config, read_weights
 
 KEPT = (
     *TOKENIZER_FILES,
@@ -29,7 +29,7 @@ KEPT = (
 def compact(model: str, output: PathLike) -> dict[str, Any]:
     """Write a model with its matrices as int8, one scale a row, to a folder that all verbs take as they take others."""
     place = Path(os.path.realpath(output))
-    folder = Path(os.path.realpath(fetch(model)))
+    folder = Path(os.path.realpath(fetch_folder(model)))
     if getattr(read_config(str(folder), model), CONFIG_KEY, False):
         raise InputError(f"{model}: is compact already.")
     if place == folder or place in folder.parents:
@@ -46,7 +46,7 @@ def compact(model: str, output: PathLike) -> dict[str, Any]:
     temporary = place.with_name(f"{place.name}.part")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        write(folder, temporary, pack(weights), {CONFIG_KEY: 1})
+        write(folder, temporary, pack_weights(weights), {CONFIG_KEY: 1})
         replace_folder(temporary, place)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -56,7 +56,7 @@ def compact(model: str, output: PathLike) -> dict[str, Any]:
 
 def expand_to(folder: Path, name: str, target: Path) -> None:
     """Write a compact model as a plain one, in float32."""
-    write(folder, target, unpack(read_weights(folder, name)), {})
+    write(folder, target, unpack_weights(read_weights(folder, name)), {})
 
 
 def write(folder: Path, target: Path, weights: dict[str, torch.Tensor], keys: dict[str, int]) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 from btr.errors import InputError, needs_models
 from btr.models.bidirectional import MODEL_TYPES
 from btr.models.compact import expand_to
-from btr.models.load import FILES, check_kind, fetch, first_line, quiet, read_config
-from btr.models.places import find
-from btr.models.rows import CONFIG_KEY
+from btr.models.int8_weights import CONFIG_KEY
+from btr.models.load import FILES, check_kind, fetch_folder, first_line, read_config, silence_libraries
+from btr.models.locate import locate_model
 
 COMPUTE = "float32", "int8"
 MADE_FROM = "made-from.json"
@@ -23,12 +23,12 @@ MADE_FROM = "made-from.json"
 
 def convert(name: str, compute: str = "int8") -> Path:
     """The folder of a model's conversion: `ctranslate2-int8` in its own, made if it is not there or out of date."""
-    quiet()
-    config = read_config(find(name), name)
+    silence_libraries()
+    config = read_config(locate_model(name), name)
     check_kind("seq2seq", config, name)
     if config.model_type not in MODEL_TYPES:
         raise InputError(f"{name}: is a {config.model_type} model; ctranslate2 is for T5, use the engine transformers.")
-    folder = fetch(name)
+    folder = fetch_folder(name)
     made_from = {"files": fingerprint(folder), "ctranslate2": version()}
     place = cache_folder(folder, str(made_from["files"]))
     target = place / f"ctranslate2-{compute}"

@@ -2,7 +2,7 @@
 
 The numbers are those of the model's own forward pass. What differs is what is not computed: keys and values of the
 source again for each row, the last layer where nobody asks for it, and logits of tokens that are not scored. The parts
-are those of training, too (`models/grid.py`): in training mode they drop out as the model's own do.
+are those of training, too (`models/training_decoder.py`): in training mode they drop out as the model's own do.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,18 +14,18 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as attend
 from transformers import PreTrainedModel
 
-from btr.models.batches import pack
+from btr.models.batches import make_batches
 
 
 @dataclass(frozen=True)
-class Memory:
+class EncodedSource:
     """One source as the decoder's layers see it: keys and values, (1, heads, tokens, width) each."""
 
     layers: list[tuple[Tensor, Tensor]]
 
 
 @torch.inference_mode()
-def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[Memory]:
+def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
     """Encode sources in one batch, and project them for every layer of the decoder."""
     lengths = [len(source) for source in sources]
     ids = pad(sources, model.config.pad_token_id, model.device)
@@ -38,29 +38,32 @@ def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[Mem
         keys, values = heads(attention.k(states), attention), heads(attention.v(states), attention)
         for row, length in enumerate(lengths):
             layers[row].append((keys[row : row + 1, :, :length], values[row : row + 1, :, :length]))
-    return [Memory(own) for own in layers]
+    return [EncodedSource(projected) for projected in layers]
 
 
 def encode_groups(
-    model: PreTrainedModel, sources: Sequence[Sequence[int]], budget: int, *, by_length: bool = False
-) -> Iterator[tuple[range, list[Memory]]]:
+    model: PreTrainedModel, sources: Sequence[Sequence[int]], budget: int, *, same_length: bool = False
+) -> Iterator[tuple[range, list[EncodedSource]]]:
     """Encode sources in their order, as many at a time as the budget of tokens allows."""
     start = 0
     while start < len(sources):
         stop = start + 1
         while stop < len(sources) and (stop + 1 - start) * max(map(len, sources[start : stop + 1])) <= budget:
             stop += 1
-        own = sources[start:stop]
-        found: dict[int, Memory] = {}
-        for batch in pack([*map(len, own)], budget, by_length=True) if by_length else [range(len(own))]:
-            found.update(zip(batch, encode(model, [own[k] for k in batch])))
-        yield range(start, stop), [found[k] for k in range(len(own))]
+        group = sources[start:stop]
+        encoded: dict[int, EncodedSource] = {}
+        for batch in make_batches([*map(len, group)], budget, same_length=True) if same_length else [range(len(group))]:
+            encoded.update(zip(batch, encode(model, [group[k] for k in batch])))
+        yield range(start, stop), [encoded[k] for k in range(len(group))]
         start = stop
 
 
 @torch.inference_mode()
 def decode(
-    model: PreTrainedModel, rows: Sequence[Sequence[int]], memories: Sequence[Memory], positions: Sequence[int] | None
+    model: PreTrainedModel,
+    rows: Sequence[Sequence[int]],
+    memories: Sequence[EncodedSource],
+    positions: Sequence[int] | None,
 ) -> Tensor:
     """The decoder's final states: at one position of each row (rows, width), or everywhere (rows, tokens, width).
 
@@ -97,7 +100,7 @@ def self_attention(layer: Any, hidden: Tensor, bias: Tensor, only: Tensor | None
         hidden, normed = hidden[every, only][:, None], normed[every, only][:, None]
         bias = bias.expand(len(hidden), -1, -1, -1)[every, :, only][:, :, None]
     queries = heads(attention.q(normed), attention)
-    attended = attend(queries, keys, values, attn_mask=bias, dropout_p=drop(attention), scale=1.0)
+    attended = attend(queries, keys, values, attn_mask=bias, dropout_p=attention_dropout(attention), scale=1.0)
     return hidden + layer.dropout(attention.o(unheads(attended)))
 
 
@@ -114,7 +117,7 @@ def cross_attention(layer: Any, hidden: Tensor, sources: Sequence[tuple[range, t
     return hidden + attention.o(out)
 
 
-def drop(attention: Any) -> float:
+def attention_dropout(attention: Any) -> float:
     """The share of attention weights that are dropped: none outside of training."""
     return float(attention.dropout) if attention.training else 0.0
 
@@ -141,7 +144,7 @@ def unheads(attended: Tensor) -> Tensor:
     return attended.transpose(1, 2).flatten(-2)
 
 
-def group(memories: Sequence[Memory]) -> list[range]:
+def group(memories: Sequence[EncodedSource]) -> list[range]:
     """Stretches of rows that have the same source."""
     starts = [k for k, memory in enumerate(memories) if k == 0 or memory is not memories[k - 1]]
     return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(memories)])]

@@ -24,11 +24,12 @@ from transformers.activations import GELUTanh, NewGELUActivation
 from transformers.utils import logging as transformers_logging
 
 from btr.errors import InputError
-from btr.models import rows
 from btr.models.batches import INT8
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, check_bidirectional, make_bidirectional
-from btr.models.int8 import can_quantise, quantise
-from btr.models.places import find
+from btr.models.int8_layers import can_quantise, quantise
+from btr.models.int8_weights import CONFIG_KEY as COMPACT_KEY
+from btr.models.int8_weights import unpack_weights
+from btr.models.locate import locate_model
 
 RIGHT_TO_LEFT_KEY = "right_to_left"
 DTYPES = "float32", "bfloat16"
@@ -45,7 +46,7 @@ AUTO_CLASSES: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedModel:
     """A model ready for inference, its tokenizer, and what identifies it."""
 
     model: PreTrainedModel
@@ -54,13 +55,13 @@ class Loaded:
     int8: bool = False
 
 
-def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> Loaded:
+def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> LoadedModel:
     """Load a model of a kind.
 
     That is btr, l2r, r2l (T5), roberta (any masked language model), bert (any classifier) or seq2seq (what writes
     candidates).
     """
-    quiet()
+    silence_libraries()
     place = choose_device(device)
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}.")
@@ -68,7 +69,7 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
         raise InputError("int8 is for float32 models on a CPU.")
     if int8 and not can_quantise():
         raise InputError("int8 needs an x86 processor here; leave it out.")
-    folder = find(name)
+    folder = locate_model(name)
     config = read_config(folder, name)
     check_kind(kind, config, name)
     model, missing = read_model(kind, config, name, getattr(torch, dtype))
@@ -82,21 +83,21 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
     if int8:
         quantise(model)
         signature += f"|int8:{INT8}"
-    return Loaded(model, tokenizer, signature, int8)
+    return LoadedModel(model, tokenizer, signature, int8)
 
 
 def read_model(kind: str, config: Any, name: str, dtype: torch.dtype) -> tuple[Any, list[str]]:
     """A model of a kind, from a plain folder or a compact one, and the names of weights that it lacks."""
     options = {"config": config, "dtype": dtype, "output_loading_info": True}
     try:
-        if not hasattr(config, rows.CONFIG_KEY):
-            model, report = AUTO_CLASSES[kind].from_pretrained(find(name), **options)
+        if not hasattr(config, COMPACT_KEY):
+            model, report = AUTO_CLASSES[kind].from_pretrained(locate_model(name), **options)
         else:
-            delattr(config, rows.CONFIG_KEY)  # so that what is saved of it later is plain
-            folder = fetch(name)
+            delattr(config, COMPACT_KEY)  # so that what is saved of it later is plain
+            folder = fetch_folder(name)
             with torch.device("meta"):
                 own = type(AUTO_CLASSES[kind].from_config(config))
-            model, report = own.from_pretrained(None, state_dict=rows.unpack(read_weights(folder, name)), **options)
+            model, report = own.from_pretrained(None, state_dict=unpack_weights(read_weights(folder, name)), **options)
             if (folder / "generation_config.json").is_file():
                 model.generation_config = GenerationConfig.from_pretrained(folder)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
@@ -152,16 +153,16 @@ def start_token(config: Any) -> int:
     return int(config.pad_token_id if start is None else start)
 
 
-def quiet() -> None:
+def silence_libraries() -> None:
     """Keep libraries from talking: what matters is said in one sentence."""
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
 
 
-def fetch(name: str) -> Path:
+def fetch_folder(name: str) -> Path:
     """A model's folder; one of the hub is downloaded if it is not there."""
-    folder = find(name)
+    folder = locate_model(name)
     if Path(folder).is_dir():
         return Path(folder)
     from huggingface_hub import snapshot_download
@@ -174,7 +175,7 @@ def fetch(name: str) -> Path:
 
 def read_config(folder: str, name: str) -> Any:
     """A model's configuration, from a folder or the hub."""
-    quiet()
+    silence_libraries()
     if Path(folder).is_dir() and not (Path(folder) / "config.json").is_file():
         raise InputError(f"{name}: has no config.json; is this a model's folder?")
     try:
@@ -187,7 +188,7 @@ def read_config(folder: str, name: str) -> Any:
 
 def is_t5(name: str) -> bool:
     """Whether a model is a T5, by its configuration."""
-    return read_config(find(name), name).model_type in MODEL_TYPES
+    return read_config(locate_model(name), name).model_type in MODEL_TYPES
 
 
 def check_kind(kind: str, config: Any, name: str) -> None:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from btr.errors import InputError
 from btr.models.decoder import decode, encode_groups
-from btr.models.load import Loaded, start_token
+from btr.models.load import LoadedModel, start_token
 from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Plan, Row, read_source
 
 
@@ -20,7 +20,7 @@ class BTR(MaskedReranker):
 
     kind = "btr"
 
-    def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
+    def __init__(self, loaded: LoadedModel, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = self.sign(loaded.signature)
         self.budget, self.by_length = budget, loaded.int8
@@ -37,7 +37,7 @@ class BTR(MaskedReranker):
     def plans(self, sources: Sequence[str]) -> Iterator[tuple[range, Plan]]:
         ids = [read_source(self.tokenizer, source) for source in sources]
         read = [tokens or [0] for tokens in ids]
-        for group, memories in encode_groups(self.model, read, self.budget, by_length=self.by_length):
+        for group, memories in encode_groups(self.model, read, self.budget, same_length=self.by_length):
             yield group, Plan(self.mask, [memory if ids[k] else None for k, memory in zip(group, memories)])
 
     def logits(self, rows: Sequence[Row], sources: Sequence[Any]) -> Tensor:

@@ -9,9 +9,9 @@ from torch import Tensor
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
 from btr.errors import InputError
-from btr.models.batches import pack
+from btr.models.batches import make_batches
 from btr.models.decoder import pad
-from btr.models.load import Loaded
+from btr.models.load import LoadedModel
 from btr.rerankers.base import Reranker
 from btr.rerankers.pll import BUDGET, MAX_TOKENS, Encoded, MaskedReranker, Plan, Row
 
@@ -27,7 +27,7 @@ class RoBERTa(MaskedReranker):
 
     kind = "roberta"
 
-    def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
+    def __init__(self, loaded: LoadedModel, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = self.sign(loaded.signature)
         self.budget, self.by_length = budget, loaded.int8
@@ -66,7 +66,7 @@ class BERT(Reranker):
 
     kind = "bert"
 
-    def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
+    def __init__(self, loaded: LoadedModel, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = loaded.signature
         self.budget, self.by_length = budget, loaded.int8
@@ -83,7 +83,7 @@ class BERT(Reranker):
         ids = {text: self.tokenizer(text)["input_ids"] for text in texts}
         texts = [text for text in texts if len(ids[text]) <= self.limit]
         scores: dict[str, float] = {}
-        for batch in pack([len(ids[text]) for text in texts], self.budget, by_length=self.by_length):
+        for batch in make_batches([len(ids[text]) for text in texts], self.budget, same_length=self.by_length):
             chosen = [texts[k] for k in batch]
             inputs = encoder_inputs([ids[text] for text in chosen], self.tokenizer, self.model.device, pairs=False)
             logits = self.model(**inputs).logits

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
-from btr.models.batches import pack
-from btr.models.decoder import Memory, decode, encode_groups
-from btr.models.load import Loaded, start_token
+from btr.models.batches import make_batches
+from btr.models.decoder import EncodedSource, decode, encode_groups
+from btr.models.load import LoadedModel, start_token
 from btr.rerankers.base import Reranker
 from btr.rerankers.pll import BUDGET, MAX_TOKENS, read_source
 
@@ -21,7 +21,7 @@ class LeftToRight(Reranker):
 
     kind = "l2r"
 
-    def __init__(self, loaded: Loaded, budget: int = BUDGET) -> None:
+    def __init__(self, loaded: LoadedModel, budget: int = BUDGET) -> None:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.signature = loaded.signature
         self.budget, self.by_length = budget, loaded.int8
@@ -35,14 +35,14 @@ class LeftToRight(Reranker):
         scored: list[Scored] = []
         for row, (lengths, values) in zip(rows, self._values(rows)):
             means = {text: float(own.mean()) for text, own in values.items()}
-            texts = row.texts
+            texts = row.candidates
             scored.append(Scored(row.source, texts, tuple(map(means.get, texts)), tuple(lengths[t] for t in texts)))
         return scored
 
     def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:
         """The log-probability of each token of each candidate, in their order; none of one that is too long."""
         return [
-            [self.in_order(values[text].tolist()) if text in values else [] for text in row.texts]
+            [self.in_order(values[text].tolist()) if text in values else [] for text in row.candidates]
             for row, (_, values) in zip(rows, self._values(rows))
         ]
 
@@ -56,11 +56,11 @@ class LeftToRight(Reranker):
         sources = [read_source(self.tokenizer, row.source) for row in rows]
         found: list[tuple[dict[str, int], dict[str, Tensor]]] = []
         read = [tokens or [0] for tokens in sources]
-        for group, memories in encode_groups(self.model, read, self.budget, by_length=self.by_length):
-            targets = {(k, text): self.target(text) for k in group for text in dict.fromkeys(rows[k].texts)}
+        for group, memories in encode_groups(self.model, read, self.budget, same_length=self.by_length):
+            targets = {(k, text): self.target(text) for k in group for text in dict.fromkeys(rows[k].candidates)}
             keys = [key for key, tokens in targets.items() if sources[key[0]] and len(tokens) <= MAX_TOKENS]
-            found += [({text: len(targets[k, text]) for text in rows[k].texts}, {}) for k in group]
-            for batch in pack([len(targets[key]) for key in keys], self.budget, by_length=self.by_length):
+            found += [({text: len(targets[k, text]) for text in rows[k].candidates}, {}) for k in group]
+            for batch in make_batches([len(targets[key]) for key in keys], self.budget, same_length=self.by_length):
                 chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
                 own = [memories[k - group.start] for k, _ in chosen]
                 log_probs = self._log_probs([targets[key] for key in chosen], own)
@@ -68,7 +68,7 @@ class LeftToRight(Reranker):
                     found[k][1][text] = values
         return found
 
-    def _log_probs(self, targets: Sequence[Sequence[int]], memories: Sequence[Memory]) -> Sequence[Tensor]:
+    def _log_probs(self, targets: Sequence[Sequence[int]], memories: Sequence[EncodedSource]) -> Sequence[Tensor]:
         start = start_token(self.model.config)
         states = decode(self.model, [[start, *target[:-1]] for target in targets], memories, None)
         flat = torch.cat([row[: len(target)] for row, target in zip(states, targets)])

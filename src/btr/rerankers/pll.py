@@ -15,7 +15,7 @@ from torch import Tensor
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
-from btr.models.batches import pack
+from btr.models.batches import make_batches
 from btr.rerankers.base import Reranker
 
 BUDGET = 4096  # tokens in a batch
@@ -134,7 +134,7 @@ class MaskedReranker(Reranker):
         values: dict[int, list[float]] = {}
         most = max(1, LOGITS // self.vocabulary)
         lengths = [len(plan.rows[number].ids) for number in numbers]
-        for batch in pack(lengths, self.budget, most, by_length=self.by_length):
+        for batch in make_batches(lengths, self.budget, most, same_length=self.by_length):
             # Rows of one source stand together: they attend to it as one.
             chosen = sorted((numbers[k] for k in batch), key=lambda number: plan.rows[number].source)
             logits = self.logits([plan.rows[number] for number in chosen], plan.sources)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import btr
 from btr.corpus.files import PathLike, file_hash, write_lines
 from btr.errors import InputError
-from btr.models.places import find
+from btr.models.locate import locate_model
 
 NOT_THE_MODEL = "README.md", "profiles.json"  # what scores and candidates do not depend on
 
@@ -85,7 +85,7 @@ class Stages:
 
     def model_hash(self, name: str) -> str:
         """A model's hash, without loading it: of its folder's files but the card; a model of the hub is its name."""
-        folder = Path(find(name))
+        folder = Path(locate_model(name))
         if not folder.is_dir():
             return name
         files = sorted(path for path in folder.iterdir() if path.is_file() and is_of_model(path.name))

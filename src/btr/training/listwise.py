@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from btr.models.grid import make_grid
+from btr.models.training_decoder import make_decoder_batch
 from btr.rerankers.base import softmax
 from btr.rerankers.differences import NEAR, telling_places
 from btr.training import objectives
@@ -78,7 +78,9 @@ class ListwiseTask(BTRTask):
                 wanted += [target[place] for place in places]
                 candidates += [len(sources)] * len(places)
                 sources.append(number)
-        grid = make_grid([list(example["source"]) for example in examples], rows, asked, self.padding, self.device)
+        grid = make_decoder_batch(
+            [list(example["source"]) for example in examples], rows, asked, self.padding, self.device
+        )
         extra = {
             "rows": torch.tensor(candidates, device=self.device),
             "sources": torch.tensor(sources, device=self.device),

@@ -22,8 +22,8 @@ from transformers.optimization import Adafactor
 
 from btr.corpus.files import replace_folder
 from btr.errors import InputError
+from btr.models.initial import load_initial_model
 from btr.models.load import identity
-from btr.models.start import load_start
 from btr.training.data import DROPOUT, MASKS, SHAPE, Update, deal, generator
 from btr.training.recipe import Optimizer, Recipe, expand
 from btr.training.tasks import Task
@@ -79,7 +79,9 @@ class Trainer:
         total = sum(recipe.keep.values())
         kept: dict[str, torch.Tensor] = {}
         for model, share in recipe.keep.items():
-            weights = dict(load_start(recipe.kind, expand(model), recipe.dropout, recipe.seed)[0].named_parameters())
+            weights = dict(
+                load_initial_model(recipe.kind, expand(model), recipe.dropout, recipe.seed)[0].named_parameters()
+            )
             for name, weight in self.trained.items():
                 if name not in weights or weights[name].shape != weight.shape:
                     raise InputError(f"{model}: has other weights than {recipe.model} ({name}); keep needs its equals.")

@@ -15,8 +15,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from btr.errors import InputError
-from btr.models.grid import Grid, make_grid, states
 from btr.models.load import start_token
+from btr.models.training_decoder import DecoderBatch, decoder_states, make_decoder_batch
 from btr.rerankers.btr import mask_token
 from btr.rerankers.differences import differing, differing_places
 from btr.training import objectives
@@ -116,7 +116,7 @@ class T5Task(Task):
         targets = [self.order(own[0]) for _, own in read]
         rows = [[[self.start, *target[:-1]]] for target in targets]
         asked = [[range(len(target))] for target in targets]
-        grid = make_grid([source for source, _ in read], rows, asked, self.padding, self.device)
+        grid = make_decoder_batch([source for source, _ in read], rows, asked, self.padding, self.device)
         wanted = torch.tensor([token for target in targets for token in target], device=self.device)
         return Batch(grid, wanted, torch.zeros_like(wanted, dtype=torch.bool), {"likelihood": float(len(wanted))})
 
@@ -126,8 +126,10 @@ class T5Task(Task):
 
     def log_probs(self, batch: Batch) -> Tensor:
         """The log-probability of each wanted token."""
-        grid: Grid = batch.inputs
-        return token_log_probs(states(self.model, grid), self.model.get_output_embeddings(), batch.wanted, self.pieces)
+        grid: DecoderBatch = batch.inputs
+        return token_log_probs(
+            decoder_states(self.model, grid), self.model.get_output_embeddings(), batch.wanted, self.pieces
+        )
 
     def losses(self, batch: Batch) -> dict[str, Tensor]:
         return {"likelihood": objectives.likelihood(self.log_probs(batch)).sum()}
@@ -161,7 +163,7 @@ class BTRTask(T5Task):
                 negative += self.pushed_down(targets, k, places)
         place = self.device
         return Batch(
-            make_grid(sources, rows, asked, self.padding, place),
+            make_decoder_batch(sources, rows, asked, self.padding, place),
             torch.tensor(wanted, device=place),
             torch.tensor([bool(sign) for sign in negative], device=place),
             {"likelihood": sum(sign is not None for sign in negative)},

@@ -20,7 +20,7 @@ from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
 from btr import __version__
 from btr.corpus.files import PathLike, replace_folder
 from btr.errors import InputError, Interrupted
-from btr.models.start import load_start
+from btr.models.initial import load_initial_model
 from btr.rerankers.btr import mask_token
 from btr.training.card import write_card
 from btr.training.data import prepare, used_pieces
@@ -54,7 +54,7 @@ def train(
     accelerator = start_run(settings, run)
     validator = Validator(settings) if settings.validation.gold and accelerator.is_main_process else None
     with accelerator.main_process_first():
-        model, tokenizer = load_start(settings.kind, expand(settings.model), settings.dropout, settings.seed)
+        model, tokenizer = load_initial_model(settings.kind, expand(settings.model), settings.dropout, settings.seed)
         task = (ListwiseTask if settings.objective.listwise else TASKS[settings.kind])(settings, model, tokenizer)
         dataset = prepare(task, run / "data")
     model.to(accelerator.device).train()

@@ -4,10 +4,10 @@ import tempfile
 from itertools import islice
 from typing import Any
 
-from btr.candidates.base import Search
-from btr.candidates.fast import Fast
+from btr.candidates.ctranslate2_engine import CTranslate2Engine
+from btr.candidates.decoding import DecodingSettings
 from btr.candidates.generate import WINDOW, generate_many
-from btr.candidates.library import Library
+from btr.candidates.transformers_engine import TransformersEngine
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import file_signature
 from btr.corpus.m2 import read_m2
@@ -15,7 +15,7 @@ from btr.errors import InputError
 from btr.metrics.base import Metric
 from btr.metrics.errant import Errant
 from btr.metrics.m2 import M2
-from btr.models.load import Loaded
+from btr.models.load import LoadedModel
 from btr.rerankers.base import Reranker, Rule
 from btr.rerankers.btr import BTR
 from btr.rerankers.contrast import Contrast
@@ -64,14 +64,16 @@ class Validator:
         return {**found, "signature": self.metric.signature()}
 
     def _write(self, model: Any, tokenizer: Any) -> dict[str, Any]:
-        search = Search(size=self.settings.beam, early_stopping=True, length_penalty=self.settings.length_penalty)
+        search = DecodingSettings(
+            size=self.settings.beam, early_stopping=True, length_penalty=self.settings.length_penalty
+        )
         with tempfile.TemporaryDirectory() as folder:
             if self.settings.engine == "ctranslate2":
                 model.save_pretrained(folder)
                 tokenizer.save_pretrained(folder)
-                engine: Any = Fast(folder, "int8")
+                engine: Any = CTranslate2Engine(folder, "int8")
             else:
-                engine = Library(Loaded(model, tokenizer, "in training"))
+                engine = TransformersEngine(LoadedModel(model, tokenizer, "in training"))
             texts = [
                 record["candidates"][0]
                 for window in windows(self.sources, WINDOW)
@@ -81,7 +83,7 @@ class Validator:
         return {"value": score.value, **score.scores}
 
     def _rerank(self, model: Any, tokenizer: Any) -> dict[str, Any]:
-        reranker: Reranker = self.reranker(Loaded(model, tokenizer, "in training"))
+        reranker: Reranker = self.reranker(LoadedModel(model, tokenizer, "in training"))
         whole = reranker if self.gap is None else Ensemble([reranker, Base()])
         scored = [row for window in windows(self.rows, WINDOW) for row in whole.score_many(window)]
         table = Table(self.metric, [scored])

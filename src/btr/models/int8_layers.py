@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from btr.models.rows import shrink
+from btr.models.int8_weights import quantise_rows
 
 ENGINE = "fbgemm"  # of the operation that is used; on x86 processors only
 LARGEST = 63  # of seven bits
@@ -19,12 +19,12 @@ MIDDLE = LARGEST + 1  # what stands for 0
 TINY = torch.finfo(torch.float32).tiny
 
 
-class Linear8(torch.nn.Module):
+class Int8Linear(torch.nn.Module):
     """A linear layer that computes in int8."""
 
     def __init__(self, linear: torch.nn.Linear) -> None:
         super().__init__()
-        numbers, scale = shrink(linear.weight.detach())
+        numbers, scale = quantise_rows(linear.weight.detach())
         with warnings.catch_warnings():  # that quantised tensors will go, some day
             warnings.simplefilter("ignore")
             weight = torch._make_per_channel_quantized_tensor(
@@ -49,7 +49,7 @@ class Linear8(torch.nn.Module):
         return out
 
 
-class Twice8(Linear8):
+class Int8LinearTwoPass(Int8Linear):
     """The same for inputs so unequal that seven bits are too few: what rounding leaves of them is multiplied, too."""
 
     def multiply(self, inputs: Tensor) -> Tensor:
@@ -74,4 +74,4 @@ def quantise(model: Any) -> None:
         if isinstance(module, torch.nn.Linear):
             parent, _, own = name.rpartition(".")
             twice = module is last or not kept.isdisjoint(name.split("."))
-            setattr(model.get_submodule(parent), own, (Twice8 if twice else Linear8)(module))
+            setattr(model.get_submodule(parent), own, (Int8LinearTwoPass if twice else Int8Linear)(module))

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
-from btr.candidates.base import Engine, Found, Search, Tokens
+from btr.candidates.decoding import DecodingSettings
+from btr.candidates.engine import Engine, Hypothesis, Tokens
 from btr.errors import InputError
 from btr.models.convert import COMPUTE, MADE_FROM, convert, read_json, version
-from btr.models.load import choose_device, fetch, first_line, load_tokenizer, read_config
+from btr.models.load import choose_device, fetch_folder, first_line, load_tokenizer, read_config
 
 BATCH = 32  # sources of a worker's batch: a number that does not depend on the machine, so that results don't
 WORKERS = 8  # at most
@@ -18,7 +19,7 @@ STEP = 8  # with `by_length`, the widths to which sources are padded are multipl
 FILLERS = "<extra_id_0>", "▁<extra_id_0>"  # a source of nothing else soon ends, in a T5
 
 
-class Fast(Engine):
+class CTranslate2Engine(Engine):
     """Beam search by CTranslate2. It stops once `size` candidates are complete (`early_stopping`).
 
     What is found for a source depends a little on what else is in the batch: padding changes the last bits of
@@ -34,7 +35,7 @@ class Fast(Engine):
         if compute not in COMPUTE:
             raise InputError(f"ctranslate2 computes in {' or '.join(COMPUTE)}, not {compute!r}.")
         place = choose_device(device)
-        own, folder = str(fetch(name)), convert(name, compute)
+        own, folder = str(fetch_folder(name)), convert(name, compute)
         self.tokenizer = load_tokenizer(own, read_config(own, name), name)
         self.ends = [self.tokenizer.eos_token_id]
         try:
@@ -60,23 +61,23 @@ class Fast(Engine):
         if by_length:
             self.signature += f"|width:{STEP}"
 
-    def search(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:
+    def generate(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
         names = list(map(self._names, sources))
         results = self._run(
             self.translator.translate_batch,
             [(group, [[names[k] for k in group] + filling]) for group, filling in self._groups(list(map(len, names)))],
-            beam_size=search.size,
-            num_hypotheses=search.size,
+            beam_size=settings.size,
+            num_hypotheses=settings.size,
             min_decoding_length=0,  # as in transformers; 1 is the default, so that no output is empty
-            max_decoding_length=search.max_length,
-            length_penalty=search.length_penalty,
+            max_decoding_length=settings.max_length,
+            length_penalty=settings.length_penalty,
             return_end_token=True,
             return_scores=True,
         )
         numbers: Any = self.tokenizer.convert_tokens_to_ids
         return [
             [
-                Found(numbers(tokens), score * len(tokens) ** search.length_penalty)
+                Hypothesis(numbers(tokens), score * len(tokens) ** settings.length_penalty)
                 for tokens, score in zip(result.hypotheses, result.scores)
             ]
             for result in results

@@ -7,14 +7,14 @@ from transformers import PreTrainedTokenizerBase
 
 from btr.errors import InputError
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, make_bidirectional
-from btr.models.load import RIGHT_TO_LEFT_KEY, load_tokenizer, quiet, read_config, read_model
-from btr.models.places import find
+from btr.models.load import RIGHT_TO_LEFT_KEY, load_tokenizer, read_config, read_model, silence_libraries
+from btr.models.locate import locate_model
 
 
-def load_start(kind: str, name: str, dropout: float | None, seed: int) -> tuple[Any, PreTrainedTokenizerBase]:
+def load_initial_model(kind: str, name: str, dropout: float | None, seed: int) -> tuple[Any, PreTrainedTokenizerBase]:
     """A model to train, in float32, and its tokenizer. A BTR or an R2L may start from any left-to-right T5."""
-    quiet()
-    folder = find(name)
+    silence_libraries()
+    folder = locate_model(name)
     config = read_config(folder, name)
     is_t5 = config.model_type in MODEL_TYPES
     if kind in ("seq2seq", "btr", "r2l") and not is_t5:

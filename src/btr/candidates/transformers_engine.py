@@ -9,20 +9,21 @@ from torch import Tensor
 from transformers import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from btr.candidates.base import Engine, Found, Search, Tokens
+from btr.candidates.decoding import DecodingSettings
 from btr.candidates.diverse import diverse_beam_search
-from btr.models.batches import pack
+from btr.candidates.engine import Engine, Hypothesis, Tokens
+from btr.models.batches import make_batches
 from btr.models.decoder import pad
-from btr.models.load import Loaded, start_token
+from btr.models.load import LoadedModel, start_token
 
 LOGITS = 1 << 26  # in memory at once
 SPECIAL = "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id"
 
 
-class Library(Engine):
+class TransformersEngine(Engine):
     """`generate` of `transformers`, and diverse beam search, which it no longer has."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: LoadedModel) -> None:
         self.model: Any = loaded.model
         self.tokenizer = loaded.tokenizer
         self.signature = loaded.signature
@@ -35,39 +36,39 @@ class Library(Engine):
         self.ends = [ends] if isinstance(ends, int) else list(ends or ())
 
     @torch.inference_mode()
-    def search(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:
-        if search.method == "diverse":
-            return self._search_diverse(sources, search)
+    def generate(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
+        if settings.method == "diverse":
+            return self._generate_diverse(sources, settings)
         device = self.model.device
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
-            torch.manual_seed(derive_seed(search.seed, sources))
+            torch.manual_seed(derive_seed(settings.seed, sources))
             ids, mask = self._batch(sources)
-            out = self.model.generate(ids, attention_mask=mask, generation_config=self._configure(search))
-        rows = [Found(self._cut(row)) for row in out[:, 1:].tolist()]
-        return [rows[k : k + search.size] for k in range(0, len(rows), search.size)]
+            out = self.model.generate(ids, attention_mask=mask, generation_config=self._configure(settings))
+        rows = [Hypothesis(self._cut(row)) for row in out[:, 1:].tolist()]
+        return [rows[k : k + settings.size] for k in range(0, len(rows), settings.size)]
 
-    def _configure(self, search: Search) -> GenerationConfig:
+    def _configure(self, settings: DecodingSettings) -> GenerationConfig:
         own: dict[str, dict[str, Any]] = {
             "beam": {
-                "num_beams": search.size,
-                "early_stopping": search.early_stopping,
-                "length_penalty": search.length_penalty,
+                "num_beams": settings.size,
+                "early_stopping": settings.early_stopping,
+                "length_penalty": settings.length_penalty,
             },
-            "top-k": {"do_sample": True, "top_k": search.top_k},
-            "nucleus": {"do_sample": True, "top_k": 0, "top_p": search.top_p},
+            "top-k": {"do_sample": True, "top_k": settings.top_k},
+            "nucleus": {"do_sample": True, "top_k": 0, "top_p": settings.top_p},
         }
         return GenerationConfig(
             **self.special,
-            **own[search.method],
-            max_new_tokens=search.max_length,
-            num_return_sequences=search.size,
+            **own[settings.method],
+            max_new_tokens=settings.max_length,
+            num_return_sequences=settings.size,
         )
 
-    def _search_diverse(self, sources: Sequence[Tokens], search: Search) -> list[list[Found]]:
+    def _generate_diverse(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
         ids, mask = self._batch(sources)
         states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        encoded = BaseModelOutput(last_hidden_state=states.repeat_interleave(search.size, 0))
-        mask = mask.repeat_interleave(search.size, 0)
+        encoded = BaseModelOutput(last_hidden_state=states.repeat_interleave(settings.size, 0))
+        mask = mask.repeat_interleave(settings.size, 0)
         forced = self.special["forced_bos_token_id"]
         cache: Any = None
 
@@ -92,8 +93,8 @@ class Library(Engine):
             return log_probs
 
         start = start_token(self.model.config)
-        found = diverse_beam_search(step, len(sources), self.ends, start, search)
-        return [list(map(Found, own)) for own in found]
+        found = diverse_beam_search(step, len(sources), self.ends, start, settings)
+        return [list(map(Hypothesis, own)) for own in found]
 
     @torch.inference_mode()
     def log_probs(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[float]:
@@ -103,7 +104,7 @@ class Library(Engine):
         start = start_token(self.model.config)
         sums = [0.0] * len(targets)
         budget = max(1, LOGITS // len(self.model.get_output_embeddings().weight))
-        for batch in pack([len(target) for target in targets], budget):
+        for batch in make_batches([len(target) for target in targets], budget):
             own = torch.tensor([numbers[tuple(sources[k])] for k in batch], device=ids.device)
             logits = self.model(
                 encoder_outputs=BaseModelOutput(last_hidden_state=states[own]),

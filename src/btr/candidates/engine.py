@@ -1,0 +1,48 @@
+"""The interface of all engines, and the hypotheses that they return."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from btr.candidates.decoding import DecodingSettings
+
+Tokens = list[int]
+
+
+class Hypothesis(NamedTuple):
+    """A candidate as tokens, and its log-probability (the sum over its tokens) if the engine computed it."""
+
+    tokens: Tokens
+    log_prob: float | None = None
+
+
+class Engine(ABC):
+    """A seq2seq model that writes candidates and computes their log-probabilities. Texts are token ids here."""
+
+    signature: str
+    tokenizer: Any
+    ends: Sequence[int]  # tokens that end a text
+    limit: int | None = None  # tokens that the model can read or write; None if there is no such limit
+
+    def encode(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the tokens of each text, with the token that ends it."""
+        return [self.tokenizer(text)["input_ids"] for text in texts]
+
+    def decode(self, tokens: Sequence[Tokens]) -> list[str]:
+        """Return the text of each sequence of tokens."""
+        texts: list[str] = self.tokenizer.batch_decode(
+            list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return texts
+
+    def is_complete(self, tokens: Tokens) -> bool:
+        """Return whether the model itself ended the text."""
+        return bool(tokens) and tokens[-1] in self.ends
+
+    @abstractmethod
+    def generate(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each source of a batch, best first."""
+
+    @abstractmethod
+    def log_probs(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[float]:
+        """Return the log-probability of each target given its source, teacher-forced: the sum over all its tokens."""
