@@ -163,9 +163,9 @@ def test_a_conversion_is_kept_until_the_model_changes(tmp_path):
     stamp = (target / "model.bin").stat().st_mtime_ns
     assert convert(folder, "float32") == target
     assert (target / "model.bin").stat().st_mtime_ns == stamp
-    before = CTranslate2Engine(folder, "float32").search([[3, 4, 1]], DecodingSettings(size=2, max_length=5))
+    before = CTranslate2Engine(folder, "float32").generate([[3, 4, 1]], DecodingSettings(size=2, max_length=5))
     tiny.save_t5(tmp_path / "model", seed=5)
-    after = CTranslate2Engine(folder, "float32").search([[3, 4, 1]], DecodingSettings(size=2, max_length=5))
+    after = CTranslate2Engine(folder, "float32").generate([[3, 4, 1]], DecodingSettings(size=2, max_length=5))
     assert before != after
     assert sorted(path.name for path in (tmp_path / "model").glob("ctranslate2*")) == ["ctranslate2-float32"]
 

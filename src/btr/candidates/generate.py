@@ -10,10 +10,9 @@ from typing import Any
 from btr.candidates.decoding import MAX_LENGTH, DecodingSettings
 from btr.candidates.engine import Engine, Hypothesis, Tokens
 from btr.corpus.candidates import is_runaway
-from btr.corpus.files import PathLike, read_lines
+from btr.corpus.files import PathLike, file_signature, read_lines
 from btr.corpus.pairs import read_sources
 from btr.errors import InputError, needs_models
-from btr.metrics.base import name_file
 from btr.models.batches import make_batches
 from btr.resume import Share, check_output, write_windows
 
@@ -53,7 +52,7 @@ def generate(
     )
     check_engine(engine, settings)
     check_output(output, [sources])
-    name = "-" if os.fspath(sources) == "-" else name_file(sources)
+    name = "-" if os.fspath(sources) == "-" else file_signature(sources, "sources")
     loaded = load_engine(model, engine, dtype=dtype, device=device)
     if loaded.limit and settings.max_length > loaded.limit:
         settings = replace(settings, max_length=loaded.limit)

@@ -35,14 +35,14 @@ class LeftToRight(Reranker):
         scored: list[Scored] = []
         for row, (lengths, values) in zip(rows, self._values(rows)):
             means = {text: float(own.mean()) for text, own in values.items()}
-            texts = row.candidates
+            texts = row.texts
             scored.append(Scored(row.source, texts, tuple(map(means.get, texts)), tuple(lengths[t] for t in texts)))
         return scored
 
     def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:
         """The log-probability of each token of each candidate, in their order; none of one that is too long."""
         return [
-            [self.in_order(values[text].tolist()) if text in values else [] for text in row.candidates]
+            [self.in_order(values[text].tolist()) if text in values else [] for text in row.texts]
             for row, (_, values) in zip(rows, self._values(rows))
         ]
 
@@ -57,9 +57,9 @@ class LeftToRight(Reranker):
         found: list[tuple[dict[str, int], dict[str, Tensor]]] = []
         read = [tokens or [0] for tokens in sources]
         for group, memories in encode_groups(self.model, read, self.budget, same_length=self.by_length):
-            targets = {(k, text): self.target(text) for k in group for text in dict.fromkeys(rows[k].candidates)}
+            targets = {(k, text): self.target(text) for k in group for text in dict.fromkeys(rows[k].texts)}
             keys = [key for key, tokens in targets.items() if sources[key[0]] and len(tokens) <= MAX_TOKENS]
-            found += [({text: len(targets[k, text]) for text in rows[k].candidates}, {}) for k in group]
+            found += [({text: len(targets[k, text]) for text in rows[k].texts}, {}) for k in group]
             for batch in make_batches([len(targets[key]) for key in keys], self.budget, same_length=self.by_length):
                 chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
                 own = [memories[k - group.start] for k, _ in chosen]

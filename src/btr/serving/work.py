@@ -41,7 +41,7 @@ def cut_paragraphs(text: str, markdown: bool, detailed: bool) -> list[Item]:
 def size(item: Item) -> int:
     """Characters of an item that the models read."""
     if isinstance(item, Candidates):
-        return len(item.source) + sum(map(len, item.candidates))
+        return len(item.source) + sum(map(len, item.texts))
     return len(item.block.text) if item.block.prose else 0
 
 
@@ -91,8 +91,8 @@ class Worker:
 
     def read(self, row: Candidates) -> Reading:
         """A row with its tokens. Where the base model's log-probabilities count, only of what it can read."""
-        source, *tokens = self.corrector.engine.encode([row.source, *row.candidates])
-        targets = dict(zip(row.candidates, tokens))
+        source, *tokens = self.corrector.engine.encode([row.source, *row.texts])
+        targets = dict(zip(row.texts, tokens))
         if self.reranker.needs_log_probs:
             most = self.corrector.search.max_length
             targets = {text: own for text, own in targets.items() if max(len(source), len(own)) <= most}
@@ -101,7 +101,7 @@ class Worker:
     def ask(self, reading: Reading) -> Candidates:
         """What the reranker is to score, with the base model's log-probabilities if they count."""
         row, source, targets = reading
-        texts = tuple(text for text in row.candidates if text in targets)
+        texts = tuple(text for text in row.texts if text in targets)
         if not self.reranker.needs_log_probs:
             return Candidates(row.source, texts)
         log_probs = self.corrector.engine.log_probs([source] * len(targets), list(targets.values()))
@@ -112,7 +112,7 @@ class Worker:
         """The scores of a row's candidates, and the decision; where nothing could be scored, none."""
         by_text = dict(zip(scored.candidates, scored.means)) if scored else {}
         # One that needs no log-probabilities is asked about all, and vote adds some of its own.
-        candidates = scored.candidates if scored and not self.reranker.needs_log_probs else row.candidates
+        candidates = scored.candidates if scored and not self.reranker.needs_log_probs else row.texts
         means = [by_text.get(text) for text in candidates]
         chosen = self.rule.decide(row.source, candidates, means)
         if not self.corrector.reranker:
