@@ -10,7 +10,7 @@ from btr.corpus.files import PathLike, read_lines, writing
 from btr.corpus.parallel import authors_outputs, parse_json
 from btr.errors import InputError
 
-FLAGS = "duplicate", "empty", "runaway", "unfinished", "too_long"
+PROPOSED = "proposed"  # the flag of a candidate that a reranker added
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Candidates:
 
     `log_probs` are the base model's log-probabilities (None for a candidate that it can't read). `flags` name what is
     odd about candidates, by their index: `duplicate` of an earlier one; `empty`, so that the source stands in for it;
-    `runaway`, far longer than the source; `unfinished` at the greatest length; `too_long`, a source that was not read.
+    `runaway`, far longer than the source; `unfinished` at the greatest length; `too_long`, a source that was not read;
+    `proposed`, by a reranker.
     """
 
     source: str

@@ -1,85 +1,101 @@
-"""Scores: what a reranker says of each candidate, before any decision.
+"""Scores: what rerankers say of each candidate, before any decision.
 
-A header line names the reranker and its signature and, if it was known, the number of sources; then, a line a source,
-each candidate's mean token log-probability and its length. f(y|x), margins and decisions are derived and never stored,
-so that every number of candidates (but for contrast's), threshold and ensemble is a cheap question to the same file.
+A header line names the rerankers and the signature and, if it was known, the number of sources. Then comes one line per
+source, with one list of scores per reranker. The base model's log-probabilities travel along. f(y|x), margins and
+decisions are derived and never stored, so that every setting is a cheap question to the same file.
 """
 
-import json
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from btr.corpus.files import PathLike, read_lines, writing
+from btr.corpus.candidates import Candidates, check_numbers
+from btr.corpus.files import PathLike, read_lines
 from btr.corpus.parallel import parse_json
 from btr.errors import InputError
+
+Scores = tuple[float | None, ...]  # one per candidate; None for a candidate that could not be scored
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A source and its candidates, with each candidate's mean token log-probability and length in tokens.
+    """Candidates, and the scores that each reranker gives them."""
 
-    A candidate that could not be scored (too long for the model) has no mean.
-    """
+    candidates: Candidates
+    scores: tuple[Scores, ...]
 
-    source: str
-    candidates: tuple[str, ...]
-    means: tuple[float | None, ...]
-    lengths: tuple[int, ...]
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as scores files have it."""
+        return {**self.candidates.to_dict(), "scores": [list(scores) for scores in self.scores]}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any], rerankers: int, where: str) -> "Scored":
+        """Check a record of a file; `where` names the file and the line in errors."""
+        candidates = Candidates.from_dict(record, where)
+        lists = record.get("scores")
+        if not isinstance(lists, list) or len(lists) != rerankers:
+            raise InputError(f'{where}: "scores" must be a list of {rerankers} lists, one per reranker.')
+        what = f'{where}: each list of "scores"'
+        return cls(candidates, tuple(check_numbers(values, len(candidates.texts), what) or () for values in lists))
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerName:
+    """A reranker as a scores file names it: its kind, the model's name if it has one, and its signature."""
+
+    kind: str
+    model: str | None
+    signature: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name as headers have it."""
+        return {"kind": self.kind, "model": self.model, "signature": self.signature}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Which reranker the scores come from."""
+    """Which rerankers the scores come from."""
 
-    reranker: str
-    signature: str
+    rerankers: tuple[RerankerName, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the rerankers' kinds, one per list of scores."""
+        return tuple(reranker.kind for reranker in self.rerankers)
+
+    @property
+    def signature(self) -> str:
+        """Return what the scores depend on."""
+        return "+".join(reranker.signature for reranker in self.rerankers)
 
 
 def read_scores(path: PathLike) -> tuple[Header, Iterator[Scored]]:
-    """The header of a scores file, and a stream of its scored sources."""
+    """Return the header of a scores file, and a stream of its scored sources."""
     lines = enumerate(read_lines(path), 1)
     _, first = next(lines, (1, ""))
-    row = parse_json(first, path, 1) if first else {}
-    if not isinstance(row.get("reranker"), str) or not isinstance(row.get("signature"), str):
-        raise InputError(f'{path}, line 1: expected a header with "reranker" and "signature"; is this a scores file?')
+    record = parse_json(first, path, 1) if first else {}
+    header = _parse_header(record, path)
 
     def rows() -> Iterator[Scored]:
         number = 1
         for number, line in lines:
-            yield _parse(parse_json(line, path, number), f"{path}, line {number}")
-        if row.get("sources") not in (None, number - 1):
+            where = f"{path}, line {number}"
+            yield Scored.from_dict(parse_json(line, path, number), len(header.rerankers), where)
+        if record.get("sources") not in (None, number - 1):
             raise InputError(
-                f"{path}: has {number - 1} sources, but its header says {row['sources']}; was it cut short?"
+                f"{path}: has {number - 1} sources, but its header says {record['sources']}; was it cut short?"
             )
 
-    return Header(row["reranker"], row["signature"]), rows()
+    return header, rows()
 
 
-def _parse(row: dict[str, Any], where: str) -> Scored:
-    texts = row.get("candidates")
-    if not isinstance(row.get("source"), str) or not isinstance(texts, list):
-        raise InputError(f'{where}: expected "source" and "candidates".')
-    if not texts or not all(isinstance(text, str) for text in texts):
-        raise InputError(f'{where}: "candidates" must be a list of texts, at least one.')
-    for name, types in (("means", (int, float, type(None))), ("lengths", (int,))):
-        values = row.get(name)
-        if not isinstance(values, list) or len(values) != len(texts) or not all(isinstance(v, types) for v in values):
-            raise InputError(f'{where}: "{name}" must be a list of {len(texts)} numbers, one a candidate.')
-    means = tuple(None if mean is None else float(mean) for mean in row["means"])
-    if any(mean is not None and not math.isfinite(mean) for mean in means):
-        raise InputError(f'{where}: "means" has a number that is not finite.')
-    return Scored(row["source"], tuple(texts), means, tuple(map(int, row["lengths"])))
-
-
-def write_scores(path: PathLike, header: Header, rows: Iterable[Scored]) -> None:
-    """Write a scores file."""
-    with writing(path) as file:
-        file.write(json.dumps({"reranker": header.reranker, "signature": header.signature}) + "\n")
-        file.writelines(json.dumps(to_json(row), ensure_ascii=False) + "\n" for row in rows)
-
-
-def to_json(row: Scored) -> dict[str, Any]:
-    """A row as files have it."""
-    return {"source": row.source, "candidates": row.candidates, "means": row.means, "lengths": row.lengths}
+def _parse_header(record: Mapping[str, Any], path: PathLike) -> Header:
+    try:
+        names = tuple(RerankerName(row["kind"], row.get("model"), row["signature"]) for row in record["rerankers"])
+        valid = bool(names) and all(isinstance(name.kind, str) and isinstance(name.signature, str) for name in names)
+        valid = valid and all(isinstance(name.model, str | None) for name in names)
+    except (KeyError, TypeError, AttributeError):
+        valid = False
+    if not valid:
+        raise InputError(f'{path}, line 1: expected a header with "rerankers"; is this a scores file?')
+    return Header(names)

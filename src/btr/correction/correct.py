@@ -1,50 +1,78 @@
 """`btr correct`: text in, better text out, and everything that was not corrected as it was."""
 
-import io
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from btr.corpus.files import PathLike, check_text, file_signature, read_lines, writing
-from btr.correction.blocks import Block, cut_blocks, read_blocks
-from btr.correction.render import FORMS, Renderer, write_text
+from btr.correction import MODEL, RERANKERS
+from btr.correction.blocks import Block, read_blocks
+from btr.correction.records import NOT_ENGLISH, TOO_LONG, CorrectedBlock, CorrectedSentence, Correction
+from btr.correction.render import FORMS, FORMS_WITH_PROBABILITIES, Renderer
+from btr.decisions import Verdict
 from btr.errors import InputError, needs_models
 from btr.resume import Share, check_output, write_windows
 
-CHUNK = 6_000  # characters whose sentences are batched together
+if TYPE_CHECKING:
+    from btr.correction.corrector import Corrector
+
 MARKDOWN = ".md", ".markdown"
-RECORDS = ".records"  # what is known of a file's sentences, until all of them are corrected
+RECORDS = ".records"  # suffix of the file that holds what is known of the sentences until all are corrected
+WINDOW = 128  # tokenised sentences that are corrected together
 
 
-@dataclass(frozen=True)
-class Corrected:
-    """A text after correction, and what is known of each of its sentences (as in `btr correct --json`)."""
+@dataclass
+class CorrectionCounts:
+    """What was done, in numbers of sentences and edits, and the signature of it all."""
 
-    text: str
-    sentences: list[dict[str, Any]] = field(repr=False)
+    sentences: int = 0
+    changed: int = 0
+    edits: int = 0
+    reranked: int = 0  # sentences whose base candidate was replaced
+    too_long: int = 0  # skipped
+    not_english: int = 0  # skipped
     signature: str = ""
+    note: str | None = None
+
+    def add(self, sentence: CorrectedSentence) -> None:
+        """Count a sentence."""
+        self.sentences += 1
+        self.changed += bool(sentence.edits)
+        self.edits += len(sentence.edits)
+        self.reranked += sentence.verdict is Verdict.ACCEPT
+        self.too_long += sentence.skipped == TOO_LONG
+        self.not_english += sentence.skipped == NOT_ENGLISH
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as JSON has them."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "note"}
 
 
-def correct(text: str, *, markdown: bool = False, **options: Any) -> Corrected:
-    """Correct a text. Options: model, reranker, profile, threshold, candidates, top, device."""
+def correct(
+    text: str,
+    *,
+    markdown: bool = False,
+    model: str = MODEL,
+    reranker: str | Sequence[str] = RERANKERS,
+    profile: str = "minimal",
+    candidates: int | None = None,
+    top: int | None = None,
+    threshold: float | None = None,
+    gap: float | None = None,
+    weights: Mapping[str, float] | None = None,
+    device: str | None = None,
+) -> Correction:
+    """Correct a text. The models stay loaded, so that further calls are fast."""
     check_text(text)  # before any model is loaded
-    return correct_with(load_corrector(options), text, markdown=markdown)
-
-
-def correct_with(corrector: Any, text: str, *, markdown: bool = False) -> Corrected:
-    """Correct a text with models that are there."""
-    records = [
-        record
-        for chunk in chunks(cut_blocks(io.StringIO(check_text(text), newline="\n"), markdown))
-        for record in corrector.correct_blocks(chunk)
-    ]
-    sentences = [sentence for record in records for sentence in record["sentences"]]
-    return Corrected("".join(map(write_text, records)), sentences, corrector.signature)
+    corrector = load_corrector(
+        model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, gap=gap,
+        weights=weights, device=device,
+    )  # fmt: skip
+    return corrector.correct(text, markdown=markdown)
 
 
 def correct_file(
@@ -53,84 +81,117 @@ def correct_file(
     *,
     form: str = "text",
     markdown: bool | None = None,
+    tokenized: bool = False,
     colour: bool = False,
-    **options: Any,
-) -> dict[str, Any]:
-    """Correct a file in bounded memory; gives what was done, in numbers. The same call after a stop goes on.
+    model: str = MODEL,
+    reranker: str | Sequence[str] = RERANKERS,
+    profile: str = "minimal",
+    candidates: int | None = None,
+    top: int | None = None,
+    threshold: float | None = None,
+    gap: float | None = None,
+    weights: Mapping[str, float] | None = None,
+    device: str | None = None,
+) -> CorrectionCounts:
+    """Correct a file in bounded memory. The same call after an interruption continues.
 
     The form is text, diff, json, m2 or alternatives. A file whose name ends in .md is Markdown unless said otherwise.
+    With `tokenized`, input and output have one tokenised sentence per line, as benchmark files do.
     """
     if form not in FORMS:
         raise InputError(f"form must be one of {', '.join(FORMS)}, not {form!r}.")
+    if tokenized and (form != "text" or markdown):
+        raise InputError("tokenised sentences are corrected as plain text: no other form, no Markdown.")
     check_output(output, [path])
+    name = "-" if os.fspath(path) == "-" else file_signature(path, "text")  # one clear error if it can't be read
+    corrector = load_corrector(
+        model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, gap=gap,
+        weights=weights, device=device,
+    )  # fmt: skip
+    counts = CorrectionCounts(signature=corrector.signature, note=corrector.note)
+    if tokenized:
+        correct_tokenized(corrector, path, output, name, counts)
+        return counts
     if markdown is None:
         markdown = Path(path).suffix.lower() in MARKDOWN
-    is_stream = os.fspath(path) == "-"
-    name = "-" if is_stream else file_signature(path, "text")  # says in one sentence if the file can't be read
-    corrector = load_corrector(options)
-    told: Counter[str] = Counter()
+    correct_blocks(corrector, path, output, name, markdown, form, colour, counts)
+    return counts
+
+
+def correct_blocks(
+    corrector: "Corrector",
+    path: PathLike,
+    output: PathLike,
+    name: str,
+    markdown: bool,
+    form: str,
+    colour: bool,
+    counts: CorrectionCounts,
+) -> None:
+    """Correct a text block by block, and write it in a form."""
+    from btr.correction.corrector import batch_blocks
+
+    probabilities = form in FORMS_WITH_PROBABILITIES
+    batches = batch_blocks(read_blocks(path, markdown))
+
+    def run(batch: Sequence[Block]) -> list[CorrectedBlock]:
+        return list(corrector.correct_blocks(batch, probabilities=probabilities))
+
+    if name == "-" or os.fspath(output) == "-":  # nothing that could be resumed
+        render(map(run, batches), output, form, colour, counts)
+        return
 
     def work(window: Sequence[list[Block]]) -> Iterator[str]:
-        for chunk in window:
-            yield json.dumps(list(corrector.correct_blocks(chunk)), ensure_ascii=False)
+        for batch in window:
+            yield json.dumps([block.to_dict() for block in run(batch)], ensure_ascii=False)
 
-    items = chunks(read_blocks(path, markdown))
-    if is_stream or os.fspath(output) == "-":  # nothing to go on with later
-        lines: Iterable[str] = (line for chunk in items for line in work([chunk]))
-        render(lines, output, form, colour, told)
-    else:
-        header = {"signature": corrector.signature, "text": name, "markdown": markdown}
-        records = Path(os.fspath(output) + RECORDS)
-        is_complete = records.exists() and next(read_lines(records), "") == json.dumps(header)  # stopped after it
-        Share.current().wait()
-        if not is_complete:
-            write_windows(items, work, records, header, 1, "Correcting")
-        if not Share.current().rank:
-            render(islice(read_lines(records), 1, None), output, form, colour, told)
-            records.unlink()
-    return {**told, "signature": corrector.signature}
+    header = {"signature": corrector.signature, "text": name, "markdown": markdown, "probabilities": probabilities}
+    records = Path(os.fspath(output) + RECORDS)
+    is_complete = records.exists() and next(read_lines(records), "") == json.dumps(header)  # stopped while rendering
+    Share.current().wait()
+    if not is_complete:
+        write_windows(batches, work, records, header, 1, "Correcting")
+    if not Share.current().rank:
+        lines = islice(read_lines(records), 1, None)
+        render((map(CorrectedBlock.from_dict, json.loads(line)) for line in lines), output, form, colour, counts)
+        records.unlink()
 
 
-def load_corrector(options: dict[str, Any]) -> Any:
-    """A corrector, or what to install."""
+def correct_tokenized(
+    corrector: "Corrector", path: PathLike, output: PathLike, name: str, counts: CorrectionCounts
+) -> None:
+    """Correct tokenised sentences, one per line."""
+
+    def work(window: Sequence[str]) -> Iterator[str]:
+        for source, text in zip(window, corrector.correct_sentences(window)):
+            counts.sentences += 1
+            counts.changed += source.split() != text.split()
+            yield text
+
+    header = {"signature": corrector.signature, "text": name}
+    if name == "-" and os.fspath(output) != "-":
+        Share.current().part(output).unlink(missing_ok=True)  # streams can't be told apart, so none is resumed
+    write_windows(read_lines(path), work, output, header, WINDOW, "Correcting", keep_header=False)
+
+
+def load_corrector(model: str, reranker: str | Sequence[str], **options: Any) -> "Corrector":
+    """Load a corrector, or say what to install."""
     try:
         from btr.correction.corrector import Corrector
     except ImportError as error:
         raise needs_models("correcting", error) from None
-    return Corrector.load(**options)
+    return Corrector.from_pretrained(model, reranker, **options)
 
 
-def chunks(blocks: Iterable[Block]) -> Iterator[list[Block]]:
-    """Blocks of a text, several at a time."""
-    chunk: list[Block] = []
-    size = 0
-    for block in blocks:
-        chunk.append(block)
-        size += len(block.text)
-        if size >= CHUNK:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
-
-
-def render(lines: Iterable[str], output: PathLike, form: str, colour: bool, told: Counter[str]) -> None:
-    """Write what was found in the form asked for, and count."""
+def render(
+    batches: Iterable[Iterable[CorrectedBlock]], output: PathLike, form: str, colour: bool, counts: CorrectionCounts
+) -> None:
+    """Write corrected blocks in a form, and count their sentences."""
     renderer = Renderer(form, colour)
     with writing(output) as file:
-        for line in lines:
-            for record in json.loads(line):
-                count(told, record["sentences"])
-                file.write(renderer.write(record))
+        for batch in batches:
+            for block in batch:
+                for sentence in block.sentences:
+                    counts.add(sentence)
+                file.write(renderer.write(block))
             file.flush()
-
-
-def count(told: Counter[str], sentences: Iterable[dict[str, Any]]) -> None:
-    """Add a block's sentences to the counts."""
-    for sentence in sentences:
-        told["sentences"] += 1
-        told["changed"] += bool(sentence["edits"])
-        told["edits"] += len(sentence["edits"])
-        told["reranked"] += sentence.get("decision") == "accept"
-        if "left" in sentence:
-            told[sentence["left"]] += 1

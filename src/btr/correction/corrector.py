@@ -1,11 +1,13 @@
-"""A base model, a reranker and a rule put together: sentences in, corrections with all that led to them out."""
+"""A base model, a reranker and settings put together: text in, corrections with all that led to them out."""
 
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from pathlib import Path
+from typing import TypeVar
 from unicodedata import normalize
 
 import torch
@@ -14,248 +16,354 @@ from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
 from btr.candidates.generate import generate_many, load_engine
 from btr.corpus.candidates import Candidates
-from btr.corpus.m2 import Edit
-from btr.corpus.scores import Scored
-from btr.correction import MODEL, NONE, RERANKER, as_list
-from btr.correction.blocks import Block
-from btr.correction.changes import applicable_edits, to_character_changes
+from btr.corpus.files import check_text
+from btr.corpus.scores import Scored, Scores
+from btr.correction import MODEL, NO_RERANKER, RERANKERS
+from btr.correction.blocks import Block, cut_blocks
+from btr.correction.describe import ExaminedBlock, ExaminedSentence, describe
 from btr.correction.language import is_english, words_for_language_detection
-from btr.correction.profiles import Profile, read_profile
-from btr.correction.segments import Segment, cut_segments
+from btr.correction.records import CorrectedBlock, Correction
+from btr.correction.segments import cut_segments
+from btr.decisions import Choice, Decision, Settings, competing, decide
+from btr.decisions.decide import combine, conclude, eligible
+from btr.decisions.settings import find_profile
 from btr.errors import InputError
-from btr.metrics.errant import extract_edits
 from btr.models.int8_layers import can_quantise
 from btr.models.load import choose_device, is_t5
-from btr.rerankers.base import Decision, Reranked, Reranker, Rule
-from btr.rerankers.ensemble import Ensemble
-from btr.rerankers.score import WITH_MODEL, load_reranker
+from btr.models.locate import locate_model
+from btr.rerankers import load_reranker, parse_name
+from btr.rerankers.base import Reranker
 
 MAX_LENGTH = 128  # tokens of a sentence, as in training
-LENGTH_PENALTY = 0.0  # by their log-probability itself, which is better on CoNLL-13 than a mean over tokens
-KNOWN_WORDS = 100_000  # that are remembered
-LONGEST_KNOWN = 40  # characters of such a word
-TOO_LONG, FOREIGN = "too_long", "not_english"  # why a sentence was left as it is
-BAD = "runaway", "unfinished"  # flags of candidates that are not taken
+LENGTH_PENALTY = 0.0  # rank candidates by log-probability; better on CoNLL-13 than the mean over tokens
+BATCH_CHARACTERS = 6_000  # of a text, whose sentences are batched together
+CACHED_WORDS = 100_000
+MAX_CACHED_WORD = 40  # characters
+CACHED_MODELS = 4  # per process
 
-Record = dict[str, Any]
-Examined = tuple[Segment, bool, tuple[Record, Reranked]]  # is it English; its candidates, and the choice
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidates:
+    """Candidates with one combined score each, and the decision among them."""
+
+    candidates: Candidates
+    scores: Scores
+    decision: Decision
 
 
 class Corrector:
-    """Corrects sentences, many at a time: the engine writes candidates, the reranker scores them, the rule decides.
+    """Corrects text: the engine writes candidates, the reranker scores them, and the settings decide.
 
-    Without a reranker the base model's first choice is taken, and f is its own probability among the candidates.
+    Without a reranker the base candidate stays, and probabilities are the base model's own.
     """
 
     def __init__(
         self,
         engine: Engine,
-        search: DecodingSettings,
+        decoding: DecodingSettings,
         reranker: Reranker | None = None,
-        rule: Rule | None = None,
+        settings: Settings | None = None,
         *,
-        gap: float | None = None,
         threads: int = 1,
+        note: str | None = None,
     ) -> None:
-        self.engine, self.search, self.reranker = engine, search, reranker
-        self.gap, self.threads = gap, threads
-        self.rule = replace(rule or Rule(), drop_runaways=True)
-        self.see_known = lru_cache(KNOWN_WORDS)(self.see_new)
+        self.engine, self.decoding, self.reranker = engine, decoding, reranker
+        self.settings = replace(settings or Settings(), drop_runaways=True)
+        self.threads, self.note = threads, note
+        self._round_trip = lru_cache(CACHED_WORDS)(self._encode_and_decode)
 
     @classmethod
-    def load(
+    def from_pretrained(
         cls,
         model: str = MODEL,
-        reranker: str | Sequence[str] = RERANKER,
+        reranker: str | Sequence[str] = RERANKERS,
         *,
         profile: str = "minimal",
-        threshold: float | None = None,
         candidates: int | None = None,
         top: int | None = None,
+        threshold: float | None = None,
+        gap: float | None = None,
+        weights: Mapping[str, float] | None = None,
         device: str | None = None,
     ) -> "Corrector":
-        """Models by name, and the profile's settings where none are given.
+        """Load models by name; settings that are not given are the profile's.
 
-        Several rerankers are one, as in `btr score`; the profile is that of the first that has any.
-        On a CPU, all computes in int8, and what becomes of a sentence does not depend on those beside it.
+        Several rerankers are one ensemble. On a CPU all computes in int8, and what becomes of a sentence does not
+        depend on the sentences beside it. Models stay loaded: a second call with the same names takes no time.
         """
-        specs = as_list(reranker)
-        if not specs or (NONE in specs and len(specs) > 1):
+        names = [reranker] if isinstance(reranker, str) else list(reranker)
+        if not names or (NO_RERANKER in names and len(names) > 1):
             raise InputError("name one or more rerankers, or none by itself.")
-        with_model = [spec for spec in specs if spec.partition(":")[0] in WITH_MODEL]
-        found = [read_profile(own, profile) for own in ([model] if specs == [NONE] else with_model or specs)]
-        settings = next((own for own in found if own != Profile()), Profile())
-        fast = is_t5(model)
-        engine, dtype = ("ctranslate2", "int8") if fast else ("transformers", "float32")
-        search = DecodingSettings(
-            size=candidates or settings.candidates,
+        parsed = [] if names == [NO_RERANKER] else [parse_name(name) for name in names]
+        models = [located for _, located in parsed if located is not None]
+        settings, note = Settings(), None
+        if parsed:
+            kinds = [kind.kind for kind, _ in parsed]
+            settings, note = find_profile(profile, [Path(locate_model(name)) for name in models], kinds)
+        settings = settings.override(candidates=candidates, top=top, threshold=threshold, gap=gap, weights=weights)
+        if top is None and settings.top is not None:
+            settings = replace(settings, top=min(settings.top, settings.candidates))
+        if settings.top is not None and settings.top > settings.candidates:
+            raise InputError(f"{settings.top} candidates can't compete if only {settings.candidates} are written.")
+        is_cpu = choose_device(device).type == "cpu"
+        engine = load_engine_once(model, folder_state(model), device)
+        decoding = DecodingSettings(
+            size=settings.candidates,
             max_length=MAX_LENGTH,
-            early_stopping=fast,
+            early_stopping=is_t5(model),
             length_penalty=LENGTH_PENALTY,
         )
-        rule = Rule(settings.threshold if threshold is None else threshold, top or settings.top)
-        loaded = load_engine(model, engine, dtype=dtype, device=device, by_length=choose_device(device).type == "cpu")
-        if specs == [NONE]:
-            return cls(loaded, search, None, rule)
-        int8 = bool(with_model) and choose_device(device).type == "cpu" and can_quantise()
-        own = [load_reranker(spec, device=device, int8=int8) for spec in specs]
-        weights = [settings.weight if spec in with_model else 1.0 for spec in specs]
-        together = own[0] if len(own) == 1 else Ensemble(own, weights=() if set(weights) == {1.0} else weights)
-        return cls(loaded, search, together, rule, gap=settings.gap, threads=torch.get_num_threads() if int8 else 1)
+        if not parsed:
+            return cls(engine, decoding, None, settings)
+        int8 = bool(models) and is_cpu and can_quantise()
+        state = tuple(map(folder_state, models))
+        loaded = load_reranker_once(tuple(names), state, device, int8)
+        return cls(engine, decoding, loaded, settings, threads=torch.get_num_threads() if int8 else 1, note=note)
 
     @property
     def signature(self) -> str:
-        """What the corrections depend on."""
-        gap = "" if self.gap is None else f"|gap:{self.gap:g}"
-        rule = f"|top:{self.rule.top or 'all'}{gap}|threshold:{self.rule.threshold:g}"
-        own = f"|{self.reranker.signature}{rule}" if self.reranker else ""
-        return f"{self.engine.signature}|{self.search.signature()}{own}"
+        """Return what the corrections depend on."""
+        parts = [self.engine.signature, self.decoding.signature()]
+        if self.reranker:
+            parts += [self.reranker.signature, self.settings.signature()]
+        return "|".join(parts)
 
-    def see(self, word: str) -> str:
-        """A word as the model reads and writes it; empty if it does not know all its characters."""
-        return self.see_known(word) if len(word) <= LONGEST_KNOWN else self.see_new(word)
+    def correct(self, text: str, *, markdown: bool = False) -> Correction:
+        """Correct a text; everything that is not corrected stays as it is."""
+        return self.correct_many([text], markdown=markdown)[0]
 
-    def see_new(self, word: str) -> str:
+    def correct_many(self, texts: Sequence[str], *, markdown: bool = False) -> list[Correction]:
+        """Correct several texts; their sentences are batched together."""
+        blocks = [list(cut_blocks(io.StringIO(check_text(text), newline="\n"), markdown)) for text in texts]
+        corrected = iter(
+            [block for chunk in batch_blocks(sum(blocks, [])) for block in self.correct_blocks(chunk)]
+        )  # fmt: skip
+        return [Correction.join([next(corrected) for _ in each], self.signature) for each in blocks]
+
+    def correct_sentences(self, sentences: Sequence[str]) -> list[str]:
+        """Correct tokenised sentences, as benchmark files have them; return one tokenised sentence for each."""
+        rows = generate_many(self.engine, sentences, self.decoding)
+        return [choice.text for _, choice in self.decide(rows, probabilities=False)]
+
+    def correct_blocks(self, blocks: Sequence[Block], *, probabilities: bool = True) -> Iterator[CorrectedBlock]:
+        """Correct the blocks of a text, whose sentences are batched together."""
+        for examined in self.examine(blocks, probabilities=probabilities):
+            yield describe(examined)
+
+    def examine(self, blocks: Sequence[Block], *, probabilities: bool = True) -> list[ExaminedBlock]:
+        """Do the models' part of the work for the sentences of all blocks; `describe` does the rest."""
+        segments = [list(cut_segments(block.text, self.round_trip)) if block.prose else [] for block in blocks]
+        pairs = [(block, segment) for block, each in zip(blocks, segments) for segment in each]
+        english = [is_english(words_for_language_detection(block.text, segment)) for block, segment in pairs]
+        sources = [segment.source if known else "" for (_, segment), known in zip(pairs, english)]
+        decided = self.decide(generate_many(self.engine, sources, self.decoding), probabilities=probabilities)
+        examined = iter(
+            ExaminedSentence(segment, known, *result) for (_, segment), known, result in zip(pairs, english, decided)
+        )
+        return [
+            ExaminedBlock(block, tuple(next(examined) for _ in each)) for block, each in zip(blocks, segments)
+        ]  # fmt: skip
+
+    def decide(
+        self, rows: Sequence[Candidates], *, probabilities: bool = True
+    ) -> list[tuple[Candidates, Choice]]:  # fmt: skip
+        """Choose among the candidates of many sources.
+
+        Return for each its candidates, with those that a reranker proposed, and the choice; if probabilities are
+        wanted, it is a `Decision`.
+        """
+        if self.reranker is None:
+            return [(row, decide_without_reranker(row, self.settings)) for row in rows]
+        kept = [eligible(row, self.settings) for row in rows]
+        selected = [row.select(indices) for row, indices in zip(rows, kept)]
+        contested = [k for k, row in enumerate(selected) if len(competing(row, self.settings)) > 1]
+        results: list[tuple[Candidates, Choice]] = [
+            restore(row, indices, chosen, decide_without_reranker(chosen, self.settings))
+            for row, indices, chosen in zip(rows, kept, selected)
+        ]
+        contenders = [selected[k] for k in contested]
+        if probabilities:
+            for k, scored in zip(contested, self.score(contenders)):
+                decision = decide(scored, self.reranker.kinds, self.settings)
+                results[k] = restore(rows[k], kept[k], scored.candidates, decision)
+        else:
+            reranker, settings = self.reranker, self.settings
+            for k, choice in zip(
+                contested, in_threads(lambda part: reranker.choose(part, settings), contenders, self.threads)
+            ):
+                index = kept[k][choice.index] if choice.index < len(kept[k]) else len(rows[k].texts)
+                results[k] = rows[k], replace(choice, index=index)
+        return results
+
+    def score_candidates(self, rows: Sequence[Candidates]) -> list[ScoredCandidates]:
+        """Score given candidates, and decide among them as `correct` does.
+
+        Where log-probabilities are needed and a row has none, the base model computes them. A candidate that it can't
+        read has no score, and then the base candidate stays.
+        """
+        complete = [self._with_log_probs(row) for row in rows]
+        if self.reranker is None:
+            decisions = [decide_without_reranker(row, self.settings) for row in complete]
+            return [ScoredCandidates(row, row.log_probs or (), each) for row, each in zip(complete, decisions)]
+        kept = [eligible(row, self.settings) for row in complete]
+        readable = [[k for k in each if self._is_readable(row, k)] for row, each in zip(complete, kept)]
+        wanted = [k for k, each in enumerate(readable) if each]
+        scored = dict(zip(wanted, self.score([complete[k].select(readable[k]) for k in wanted])))
+        results = []
+        for k, row in enumerate(complete):
+            every = widen(row.select(kept[k]), scored.get(k), len(self.reranker.kinds))
+            decision = decide(every, self.reranker.kinds, self.settings)
+            combined = combine(
+                every.scores, self.reranker.kinds, competing(every.candidates, self.settings), self.settings
+            )
+            by_text = dict(zip(every.candidates.texts, combined))
+            restored, decision = restore(row, kept[k], every.candidates, decision)
+            scores = tuple(by_text.get(text) for text in restored.texts)
+            results.append(ScoredCandidates(restored, scores, decision))
+        return results
+
+    def scoring_cost(self, row: Candidates) -> int:
+        """Return how many tokens a reranker reads if it masks each token of each candidate in turn."""
+        source, *encoded = self.engine.encode([row.source, *dict.fromkeys(row.texts)])
+        return sum(len(tokens) ** 2 for tokens in encoded if self._fits(source, tokens))
+
+    def _needs_log_probs(self) -> bool:
+        return self.reranker is None or self.reranker.needs_log_probs
+
+    def _fits(self, source: Sequence[int], tokens: Sequence[int]) -> bool:
+        """Return whether a candidate can have a score: where log-probabilities count, the base model must read it."""
+        return not self._needs_log_probs() or max(len(source), len(tokens)) <= self.decoding.max_length
+
+    def _is_readable(self, row: Candidates, index: int) -> bool:
+        return row.log_probs is None or not self._needs_log_probs() or row.log_probs[index] is not None
+
+    def _with_log_probs(self, row: Candidates) -> Candidates:
+        """Compute the base model's log-probabilities if they are needed; None where it can't read a candidate."""
+        if row.log_probs is not None or not self._needs_log_probs():
+            return row
+        source, *encoded = self.engine.encode([row.source, *row.texts])
+        targets = {text: tokens for text, tokens in zip(row.texts, encoded) if self._fits(source, tokens)}
+        values = self.engine.log_probs([source] * len(targets), list(targets.values())) if targets else []
+        by_text = dict(zip(targets, values))
+        return replace(row, log_probs=tuple(by_text.get(text) for text in row.texts))
+
+    def score(self, rows: Sequence[Candidates]) -> list[Scored]:
+        """Score rows with the reranker. Each thread has sources of its own, which keeps all cores busy.
+
+        A thread's sources are of similar lengths: in int8 only rows of one length are batched.
+        """
+        assert self.reranker is not None
+        return in_threads(self.reranker.score, rows, self.threads)
+
+    def round_trip(self, word: str) -> str:
+        """Encode and decode a word; empty if the model does not know all its characters."""
+        return self._round_trip(word) if len(word) <= MAX_CACHED_WORD else self._encode_and_decode(word)
+
+    def _encode_and_decode(self, word: str) -> str:
         if word.isascii() and word.isalnum():
             return word
         (text,) = self.engine.decode(self.engine.encode([word]))
         return text if text == normalize("NFKC", word) and len(text.split()) == 1 else ""
 
-    def correct_blocks(self, blocks: Sequence[Block]) -> Iterator[Record]:
-        """A record for each block: its text, and its sentences. Sentences of all blocks are batched."""
-        for block, found in self.examine(blocks):
-            yield write_record(block, [describe(block, *own) for own in found])
-
-    def examine(self, blocks: Sequence[Block]) -> Iterator[tuple[Block, list[Examined]]]:
-        """The sentences of each block, with their candidates and the choice among them."""
-        segments = [list(cut_segments(block.text, self.see)) if block.prose else [] for block in blocks]
-        flat = [segment for own in segments for segment in own]
-        words = [
-            words_for_language_detection(block.text, segment) for block, own in zip(blocks, segments) for segment in own
-        ]
-        english = list(map(is_english, words))
-        asked = [segment.source if known else "" for segment, known in zip(flat, english)]
-        found = iter(zip(flat, english, self.choose(asked)))
-        for block, own in zip(blocks, segments):
-            yield block, [next(found) for _ in own]
-
-    def choose(self, sources: Sequence[str]) -> Iterator[tuple[Record, Reranked]]:
-        """Candidates of each source, as `btr generate` writes them, and the choice among them."""
-        yield from self.decide(generate_many(self.engine, sources, self.search))
-
-    def decide(self, records: Sequence[Record]) -> Iterator[tuple[Record, Reranked]]:
-        """The choice among candidates that are there."""
-        texts = [usable(record, self.gap if self.reranker else None) for record in records]
-        means = {k: record.get("log_probs") or [None] for k, record in enumerate(records)}
-        if self.reranker:
-            rows = {
-                k: Candidates(
-                    record["source"],
-                    tuple(texts[k][number] for number in taking),
-                    tuple(record["log_probs"][number] for number in taking) if "log_probs" in record else None,
-                )
-                for k, record in enumerate(records)
-                if len(taking := self.rule.takes_part(record["source"], texts[k])) > 1
-            }
-            for k, scored in zip(rows, self.score(list(rows.values()))):
-                by_text = dict(zip(scored.candidates, scored.means))  # vote may add a candidate of its own
-                means[k] = [by_text.get(text) for text in texts[k]]
-        for k, record in enumerate(records):
-            chosen = self.rule.decide(record["source"], texts[k], means[k])
-            yield record, chosen if self.reranker else Reranked(0, 0, chosen.f, 0.0, Decision.EQUAL)
-
-    def score(self, rows: Sequence[Candidates]) -> list[Scored]:
-        """The reranker's scores. Each thread has sources of its own, which keeps it busier than a part of every batch.
-
-        Those are of similar lengths: in int8 only rows of one length are batched, and scores depend on no others.
-        """
-        assert self.reranker
-        if self.threads == 1 or len(rows) < self.threads:
-            return self.reranker.score_many(rows)
-        order = sorted(range(len(rows)), key=lambda k: len(rows[k].source))
-        ends = list(accumulate(1 + len(rows[k].source) for k in order))
-        parts = [
-            [k for k, end in zip(order, ends) if (end - 1) * self.threads // ends[-1] == n] for n in range(self.threads)
-        ]
-        before = torch.get_num_threads()
-        with ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            try:
-                found = list(pool.map(self.reranker.score_many, [[rows[k] for k in part] for part in parts]))
-            finally:
-                torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
-        scored = {k: own for part, result in zip(parts, found) for k, own in zip(part, result)}
-        return [scored[k] for k in range(len(rows))]
+    def forget_words(self) -> None:
+        """Forget all words of earlier texts."""
+        self._round_trip.cache_clear()
 
 
-def usable(record: Record, gap: float | None = None) -> list[str]:
-    """The candidates of a source, with nothing in the place of those that are not to be taken; the first always is.
-
-    Those are flagged, or the base model finds them too improbable beside its first.
-    """
-    bad = {number for flag in BAD for number in record.get("flags", {}).get(flag, ())}
-    log_probs: Sequence[float] = record.get("log_probs") or ()
-    if gap is not None:
-        bad |= {number for number, own in enumerate(log_probs) if own < log_probs[0] - gap}
-    return [text if number == 0 or number not in bad else "" for number, text in enumerate(record["candidates"])]
+def decide_without_reranker(row: Candidates, settings: Settings) -> Decision:
+    """Leave the base candidate; the probabilities are the base model's own among the candidates."""
+    scores = row.log_probs or (None,) * len(row.texts)
+    decision = decide(Scored(row, (scores,)), ("base",), replace(settings, gap=None, weights={}))
+    choice = conclude(row, settings, 0, 0.0)
+    return Decision(choice.text, choice.index, choice.verdict, 0, decision.probabilities, 0.0)
 
 
-def write_record(block: Block, sentences: list[Record]) -> Record:
-    """A block with its sentences; of one that is longer than a block, the part that begins it stands for all."""
-    if block.too_long:
-        whole = {"start": block.start, "end": block.start + len(block.text), "source": "", "edits": [], "tokens": []}
-        sentences = [{**whole, "left": TOO_LONG}]
-    return {"start": block.start, "text": block.text, "sentences": sentences}
+def restore(
+    row: Candidates, kept: Sequence[int], scored: Candidates, decision: Decision
+) -> tuple[Candidates, Decision]:
+    """Bring a decision among selected candidates back to all; those that a reranker proposed come last."""
+    proposed = range(len(kept), len(scored.texts))
+    indices = [*kept, *range(len(row.texts), len(row.texts) + len(proposed))]
+    probabilities = [0.0] * (len(row.texts) + len(proposed))
+    for index, probability in zip(indices, decision.probabilities):
+        probabilities[index] = probability
+    if proposed:
+        row = replace(
+            row,
+            texts=(*row.texts, *scored.texts[len(kept) :]),
+            log_probs=None if row.log_probs is None else (*row.log_probs, *[None] * len(proposed)),
+        )
+    index, suggestion = indices[decision.index], indices[decision.suggestion]
+    return row, replace(decision, index=index, suggestion=suggestion, probabilities=tuple(probabilities))
 
 
-def describe(block: Block, segment: Segment, is_known: bool, result: tuple[Record, Reranked]) -> Record:
-    """Everything about a sentence that a reader of the JSON may want; places are characters of the whole text."""
-    tokens, (record, chosen) = segment.tokens, result
-    left = FOREIGN if not is_known else TOO_LONG if record.get("flags", {}).get(TOO_LONG) else None
-    edits = find_edits(block, segment, record, chosen.choice) if not left else []
-    log_probs = record.get("log_probs") or [None] * len(record["candidates"])
-    sentence: Record = {
-        "start": block.start + tokens[0].start,
-        "end": block.start + tokens[-1].end,
-        "source": segment.source,
-        "edits": place_edits(block, segment, edits),
-        "tokens": [write_edit(edit) for edit in edits],
-    }
-    if left:
-        return {**sentence, "left": left}
-    return {
-        **sentence,
-        "decision": str(chosen.decision),
-        "margin": round(chosen.margin, 6),
-        "choice": chosen.choice,
-        "candidates": [
-            {"text": candidate, "f": round(f, 6), "log_prob": log_prob}
-            for candidate, f, log_prob in zip(record["candidates"], chosen.f, log_probs)
-        ],
-    }
+def widen(row: Candidates, scored: Scored | None, count: int) -> Scored:
+    """Return scores of all candidates of a row, None for those that were not scored; `count` is that of rerankers."""
+    if scored is None:
+        return Scored(row, ((None,) * len(row.texts),) * count)
+    if scored.candidates.texts[: len(row.texts)] == row.texts:
+        return scored
+    columns = [dict(zip(scored.candidates.texts, scores)) for scores in scored.scores]
+    return Scored(row, tuple(tuple(column.get(text) for text in row.texts) for column in columns))
 
 
-def find_edits(block: Block, segment: Segment, record: Record, number: int) -> list[Edit]:
-    """The edits of tokens that make a candidate of the sentence; none if it is not one to take."""
-    text = record["candidates"][number]
-    if not text or any(number in record.get("flags", {}).get(flag, ()) for flag in BAD):
-        return []
-    return applicable_edits(block.text, segment.tokens, extract_edits(segment.source, text), segment.is_heading_or_item)
+Result = TypeVar("Result")
 
 
-def place_edits(block: Block, segment: Segment, edits: Sequence[Edit]) -> list[Record]:
-    """Edits of tokens as changes of the whole text's characters."""
-    return [
-        {
-            "start": block.start + change.start,
-            "end": block.start + change.end,
-            "original": block.text[change.start : change.end],
-            "replacement": change.replacement,
-            "type": "+".join(change.types),
-        }
-        for change in to_character_changes(block.text, segment.tokens, edits)
-    ]
+def in_threads(
+    work: Callable[[Sequence[Candidates]], list[Result]], rows: Sequence[Candidates], threads: int
+) -> list[Result]:
+    """Give each thread sources of its own, of similar lengths; one torch thread each keeps all cores busy."""
+    if threads == 1 or len(rows) < threads:
+        return work(rows) if rows else []
+    order = sorted(range(len(rows)), key=lambda k: len(rows[k].source))
+    ends = list(accumulate(1 + len(rows[k].source) for k in order))
+    parts = [[k for k, end in zip(order, ends) if (end - 1) * threads // ends[-1] == n] for n in range(threads)]
+    before = torch.get_num_threads()
+    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        try:
+            done = list(pool.map(work, [[rows[k] for k in part] for part in parts]))
+        finally:
+            torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
+    results = {k: each for part, result in zip(parts, done) for k, each in zip(part, result)}
+    return [results[k] for k in range(len(rows))]
 
 
-def write_edit(edit: Edit) -> list[Any]:
-    """An edit of tokens, as short as JSON allows: from, to, type, new words."""
-    return [edit.start, edit.end, edit.type, edit.corrections[0]]
+def batch_blocks(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+    """Group the blocks of a text, so that the sentences of several are batched together."""
+    batch: list[Block] = []
+    size = 0
+    for block in blocks:
+        batch.append(block)
+        size += len(block.text)
+        if size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+FolderState = tuple[tuple[str, int, int], ...]
+
+
+def folder_state(name: str) -> FolderState:
+    """Return what shows that a model's folder has changed: its files' names, times and sizes."""
+    folder = Path(locate_model(name))
+    files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+
+
+@lru_cache(CACHED_MODELS)
+def load_engine_once(model: str, state: FolderState, device: str | None) -> Engine:
+    """Load a base model; CTranslate2 in int8 for a T5, else `transformers`. `state` makes a changed folder load anew."""
+    if is_t5(model):
+        return load_engine(model, "ctranslate2", dtype="int8", device=device)
+    return load_engine(model, "transformers", device=device)
+
+
+@lru_cache(CACHED_MODELS)
+def load_reranker_once(
+    names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool
+) -> Reranker:
+    """Load rerankers; `state` makes a changed folder load anew."""
+    return load_reranker(names, device=device, int8=int8)

@@ -1,110 +1,164 @@
-"""What all rerankers share: they score candidates; f(y|x), the margin and the decision follow from the scores."""
+"""The protocol of all rerankers: they score candidates; probabilities and decisions follow from the scores."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import ClassVar, Self
 
-from btr.corpus.candidates import Candidates, is_runaway
-from btr.corpus.scores import Scored
+import numpy as np
+from numpy.typing import NDArray
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.scores import RerankerName, Scored, Scores
+from btr.decisions import Choice, Decision, Settings, decide
+from btr.decisions.decide import combine, competing
 from btr.errors import InputError
 
-FARTHEST = 700.0  # below the best score: e to the minus of more might be 0
-
-
-class Decision(StrEnum):
-    """What becomes of the reranker's suggestion."""
-
-    ACCEPT = "accept"
-    REJECT = "reject"  # its f is not enough above the base model's choice
-    EQUAL = "equal"  # it is the base model's choice
-
 
 @dataclass(frozen=True, slots=True)
-class Reranked:
-    """The final choice, and how sure it is."""
+class Ranked:
+    """A candidate with its score and its probability f(y|x) among the candidates."""
 
-    choice: int  # number of the candidate that is the result
-    suggestion: int  # number of the candidate that the reranker likes best
-    f: tuple[float, ...]  # of each candidate; 0 for one that takes no part
-    margin: float  # f of the suggestion less f of the base model's choice
-    decision: Decision
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """How scores become a decision.
-
-    The paper accepts a suggestion if f rises by *more than* the threshold; its experiments took *at least*.
-    """
-
-    threshold: float = 0.0
-    top: int | None = None  # a_pred: how many candidates take part
-    at_least: bool = False
-    drop_runaways: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.threshold <= 1:
-            raise InputError(f"the threshold is a difference of probabilities, from 0 to 1, not {self.threshold:g}.")
-
-    def takes_part(self, source: str, candidates: Sequence[str]) -> list[int]:
-        """The candidates that f is spread over: unique and not empty."""
-        first: dict[str, int] = {}
-        for number, text in enumerate(candidates[: self.top]):
-            if text.strip() and not (number and self.drop_runaways and is_runaway(source, text)):
-                first.setdefault(text, number)
-        return list(first.values())
-
-    def accepts(self, margin: float) -> bool:
-        return margin >= self.threshold if self.at_least else margin > self.threshold
-
-    def decide(self, source: str, candidates: Sequence[str], means: Sequence[float | None]) -> Reranked:
-        """Choose among scored candidates. If any that takes part could not be scored, the base model's choice stays."""
-        taking = self.takes_part(source, candidates)
-        scores = [means[number] for number in taking]
-        known = [score for score in scores if score is not None]
-        if not taking or len(known) < len(scores):
-            return Reranked(0, 0, (0.0,) * len(candidates), 0.0, Decision.EQUAL)
-        shares = dict(zip(taking, softmax(known)))
-        by_text = {candidates[number]: share for number, share in shares.items()}
-        f = tuple(by_text.get(text, 0.0) if k < (self.top or k + 1) else 0.0 for k, text in enumerate(candidates))
-        best = known.index(max(known))  # the first of equals
-        return self.judge(taking[best], shares[taking[best]] - f[0], f)
-
-    def judge(self, suggestion: int, margin: float, f: tuple[float, ...] = ()) -> Reranked:
-        """What becomes of a suggestion whose f is that much above the base model's choice."""
-        if suggestion == 0:
-            return Reranked(0, 0, f, 0.0, Decision.EQUAL)
-        if self.accepts(margin):
-            return Reranked(suggestion, suggestion, f, margin, Decision.ACCEPT)
-        return Reranked(0, suggestion, f, margin, Decision.REJECT)
-
-
-def softmax(scores: Sequence[float]) -> list[float]:
-    """Shares that grow with the scores and add up to one; none is 0, which is for those that take no part."""
-    highest = max(scores)
-    powers = [math.exp(max(score - highest, -FARTHEST)) for score in scores]
-    total = sum(powers)
-    return [power / total for power in powers]
+    text: str
+    index: int
+    score: float | None  # None if it could not be scored
+    probability: float
 
 
 class Reranker(ABC):
-    """Scores candidates of a source: a mean log-probability and a length each."""
+    """Scores the candidates of a source. A new kind defines `kind`, `title` and `scores`.
 
-    kind: str
-    signature: str
-    needs_log_probs = False  # the base model's, of every candidate
+    Scores are comparable within one source; larger is better. A kind without a model sets `needs_model = False`; one
+    with a model is built by `from_pretrained`.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]  # the name in tables
+    needs_model: ClassVar[bool] = True
+    needs_log_probs: bool = False  # whether candidates must come with the base model's log-probabilities
+    signature: str  # what the scores depend on
+    model_name: str | None = None
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str,
+        *,
+        dtype: str = "float32",
+        device: str | None = None,
+        int8: bool = False,
+        budget: int | None = None,
+    ) -> Self:
+        """Load a model by its folder, shipped name or hub id; `budget` is the number of tokens per batch."""
+        raise InputError(f"{cls.kind} has no model to load.")
 
     @abstractmethod
-    def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
-        """Score many sources at once, which is faster than one by one."""
+    def scores(self, rows: Sequence[Candidates]) -> list[Scores]:
+        """Return the scores of each source's candidates. Many sources at once are faster than one by one."""
 
-    def score(self, source: str, candidates: Sequence[str]) -> Scored:
-        """Score the candidates of one source."""
-        return self.score_many([Candidates(source, tuple(candidates))])[0]
+    def propose(self, candidates: Candidates) -> Candidates:
+        """Return the candidates to score; a reranker may add one of its own."""
+        return candidates
 
-    def rerank(self, source: str, candidates: Sequence[str], rule: Rule | None = None) -> Reranked:
-        """Choose among the candidates of one source, the first of which is the base model's choice."""
-        scored = self.score(source, candidates)
-        return (rule or Rule()).decide(source, scored.candidates, scored.means)
+    @property
+    def names(self) -> tuple[RerankerName, ...]:
+        """Return the names that a scores file's header has, one per list of scores."""
+        return (RerankerName(self.kind, self.model_name, self.signature),)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds of the rerankers that give the scores, one per list of scores."""
+        return tuple(name.kind for name in self.names)
+
+    def score(self, rows: Sequence[Candidates]) -> list[Scored]:
+        """Score the candidates of many sources."""
+        proposed = [self.propose(row) for row in rows]
+        return [Scored(row, (scores,)) for row, scores in zip(proposed, self.scores(proposed))]
+
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """Return the score of each (source, candidate) pair; NaN for one that could not be scored.
+
+        Pairs of the same source are scored together.
+        """
+        sources: dict[str, dict[str, None]] = {}
+        for source, text in pairs:
+            sources.setdefault(source, {})[text] = None
+        rows = [Candidates(source, tuple(texts)) for source, texts in sources.items()]
+        scores: dict[tuple[str, str], float | None] = {}
+        for scored in self.score(rows):
+            row = scored.candidates
+            combined = combine(scored.scores, self.kinds, range(len(row.texts)), Settings())
+            scores.update({(row.source, text): score for text, score in zip(row.texts, combined)})
+        return np.array([np.nan if scores[pair] is None else scores[pair] for pair in pairs], dtype=np.float64)
+
+    def rank(
+        self, source: str, candidates: Sequence[str], log_probs: Sequence[float | None] | None = None
+    ) -> list[Ranked]:
+        """Return the candidates of a source, the best first; the first one given is the base candidate."""
+        (scored,) = self.score([as_candidates(source, candidates, log_probs)])
+        settings, row = Settings(), scored.candidates
+        combined = combine(scored.scores, self.kinds, competing(row, settings), settings)
+        probabilities = decide(scored, self.kinds, settings).probabilities
+        ranked = [Ranked(*each) for each in zip(row.texts, range(len(row.texts)), combined, probabilities)]
+        return sorted(ranked, key=lambda each: (each.score is None, -(each.score or 0.0), each.index))
+
+    def decide(
+        self,
+        source: str,
+        candidates: Sequence[str],
+        settings: Settings | None = None,
+        log_probs: Sequence[float | None] | None = None,
+    ) -> Decision:
+        """Choose among the candidates of a source, the first of which is the base candidate."""
+        (scored,) = self.score([as_candidates(source, candidates, log_probs)])
+        return decide(scored, self.kinds, settings or Settings())
+
+    def choose(self, rows: Sequence[Candidates], settings: Settings) -> list[Choice]:
+        """Choose among the candidates of many sources. A kind may compute less than all scores for that."""
+        return [decide(scored, self.kinds, settings) for scored in self.score(rows)]
+
+
+class Ensemble(Reranker):
+    """Several rerankers of the same candidates. Models of one kind are averaged, different kinds are added.
+
+    So are the paper's: four seeds of one kind, averaged; and R2L, added to the base model's L2R.
+    """
+
+    kind = title = "ensemble"
+
+    def __init__(self, members: Sequence[Reranker]) -> None:
+        self.members = members
+        self.signature = "+".join(member.signature for member in members)
+        self.needs_log_probs = any(member.needs_log_probs for member in members)
+
+    @property
+    def names(self) -> tuple[RerankerName, ...]:
+        return tuple(name for member in self.members for name in member.names)
+
+    def propose(self, candidates: Candidates) -> Candidates:
+        for member in self.members:
+            candidates = member.propose(candidates)
+        return candidates
+
+    def scores(self, rows: Sequence[Candidates]) -> list[Scores]:
+        """Return the combined scores, with equal weights."""
+        return [combine(scored.scores, self.kinds, range(len(scored.candidates.texts)), Settings())
+                for scored in self.score(rows)]  # fmt: skip
+
+    def score(self, rows: Sequence[Candidates]) -> list[Scored]:
+        proposed = [self.propose(row) for row in rows]
+        every = [member.scores(proposed) for member in self.members]
+        return [Scored(row, scores) for row, scores in zip(proposed, zip(*every))]
+
+
+def as_candidates(source: str, candidates: Sequence[str], log_probs: Sequence[float | None] | None) -> Candidates:
+    """Check what a caller gives, so that a mistake is one clear error."""
+    if not isinstance(source, str):
+        raise InputError(f"the source must be a text, not {type(source).__name__}.")
+    if isinstance(candidates, str) or not all(isinstance(text, str) for text in candidates):
+        raise InputError("the candidates must be a list of texts.")
+    if not candidates:
+        raise InputError("there is no candidate; the first one must be the base model's output.")
+    if log_probs is not None and len(log_probs) != len(candidates):
+        raise InputError(f"there are {len(candidates)} candidates, but {len(log_probs)} log-probabilities.")
+    return Candidates(source, tuple(candidates), None if log_probs is None else tuple(log_probs))

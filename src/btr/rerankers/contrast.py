@@ -1,67 +1,95 @@
-"""A masked model asked only where candidates differ: the paper's PLL of the tokens that not all of them have.
+"""A masked model that scores only the tokens in which candidates differ.
 
 Most tokens are common to all candidates of a source, and hardly tell them apart. Here only the others are masked, one
-at a time; the score is the sum of their log-probabilities: an estimate of how much more probable than another a whole
-candidate is. Where by these another than the first is best, the tokens beside them are asked about, too (a verb tells
-whether the noun before it is right), and their log-probabilities added. It takes a small part of the time.
+at a time. The score is the sum of their log-probabilities: an estimate of how much more probable one candidate is than
+another. If another than the base candidate scores best, the neighbours of these tokens are scored too (a verb shows
+whether the noun before it is right), and their log-probabilities are added. It takes a small part of PLL's time.
 """
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 from btr.corpus.candidates import Candidates
-from btr.corpus.scores import Scored
+from btr.corpus.scores import Scores
+from btr.decisions import Choice, Settings
+from btr.models.load import LoadedModel, is_t5
+from btr.rerankers.base import Reranker
 from btr.rerankers.btr import BTR
-from btr.rerankers.differences import NEAR, telling_places
+from btr.rerankers.differences import NEIGHBOURS, informative_tokens
 from btr.rerankers.encoders import RoBERTa
-from btr.rerankers.pll import Encoded, MaskedReranker, Plan, Slots, gather
+from btr.rerankers.pll import Cells, EncodedCandidate, MaskedReranker, RowPlan, summarise
 
 
-class Contrasting(MaskedReranker):
-    """The sum of the log-probabilities of the tokens in which a candidate differs from any other.
-
-    Where the first candidate is not the best by that, those of some tokens beside them are added.
-    """
+class DifferenceReranker(MaskedReranker):
+    """The sum of the log-probabilities of the tokens in which a candidate differs from any other."""
 
     kind = "contrast"
-    first, second = 0, NEAR  # tokens on each side of a difference that each look asks about
+    title = "contrast"
+    first_neighbours: ClassVar[int] = 0  # tokens on each side of a difference that are scored at first …
+    neighbours: ClassVar[int] = NEIGHBOURS  # … and where the base candidate is not the best
 
-    def sign(self, model: str) -> str:
-        return f"{super().sign(model)}|near:{self.first},{self.second}"
+    def __init__(self, loaded: LoadedModel, budget: int | None = None, model_name: str | None = None) -> None:
+        super().__init__(loaded, budget, model_name)
+        self.signature += f"|neighbours:{self.first_neighbours},{self.neighbours}"
 
-    def score_planned(self, plan: Plan, rows: Sequence[Candidates]) -> list[Scored]:
+    def score_group(self, plan: RowPlan, rows: Sequence[Candidates]) -> list[Scores]:
         encoded = [self.encode(plan, number, row) for number, row in enumerate(rows)]
-        slots = [self.ask(plan, number, own, self.first) for number, own in enumerate(encoded)]
-        values = self.run(plan, range(len(plan.rows)))
-        scored = [gather(row, own, values, math.fsum) for row, own in zip(rows, slots)]
-        moved = [number for number, own in enumerate(scored) if is_moved(own)]
+        cells = [self.plan_differences(plan, k, each, self.first_neighbours) for k, each in enumerate(encoded)]
+        log_probs = self.compute(plan, range(len(plan.rows)))
+        scores = [summarise(row, each, log_probs, math.fsum) for row, each in zip(rows, cells)]
+        moved = [number for number, each in enumerate(scores) if is_base_beaten(each)]
         for number in moved:
-            slots[number] = self.ask(plan, number, encoded[number], self.second)
-        # A row that is there may be asked for another token now, where candidates repeat theirs.
-        missing = [k for k, wanted in enumerate(plan.wanted) if len(wanted) > len(values.get(k, ()))]
-        values |= self.run(plan, missing)
+            cells[number] = self.plan_differences(plan, number, encoded[number], self.neighbours)
+        # A row that was computed may have to score another token now, where candidates repeat theirs.
+        missing = [k for k, tokens in enumerate(plan.tokens) if len(tokens) > len(log_probs.get(k, ()))]
+        log_probs |= self.compute(plan, missing)
         for number in moved:
-            scored[number] = gather(rows[number], slots[number], values, math.fsum)
-        return scored
+            scores[number] = summarise(rows[number], cells[number], log_probs, math.fsum)
+        return scores
 
-    def ask(self, plan: Plan, number: int, encoded: dict[str, Encoded | None], near: int) -> Slots:
-        """Plan the rows of a source's candidates: of tokens in which they differ, and so many on each side."""
-        known = {text: own for text, own in encoded.items() if own}
-        slots: Slots = dict.fromkeys(encoded)
-        for (text, own), places in zip(known.items(), telling_places([own.ids for own in known.values()], near)):
-            slots[text] = plan.add(number, Encoded(own.ids, tuple(pair for pair in own.places if pair[0] in places)))
-        return slots
+    def choose(self, rows: Sequence[Candidates], settings: Settings) -> list[Choice]:
+        return Reranker.choose(self, rows, settings)  # the scores are no means over all tokens, so there are no bounds
+
+    def plan_differences(
+        self, plan: RowPlan, number: int, encoded: dict[str, EncodedCandidate | None], neighbours: int
+    ) -> Cells:
+        """Plan the rows of a source's candidates: the tokens in which they differ, and neighbours on each side."""
+        readable = {text: candidate for text, candidate in encoded.items() if candidate}
+        indices = informative_tokens([candidate.ids for candidate in readable.values()], neighbours)
+        cells: Cells = dict.fromkeys(encoded)
+        for (text, candidate), chosen in zip(readable.items(), indices):
+            positions = tuple(pair for pair in candidate.positions if pair[0] in chosen)
+            cells[text] = plan.add(number, EncodedCandidate(candidate.ids, positions))
+        return cells
 
 
-class Contrast(Contrasting, BTR):
-    """Of a BTR."""
+class ContrastBTR(DifferenceReranker, BTR):
+    """`contrast` with a BTR."""
 
 
-class ContrastEncoder(Contrasting, RoBERTa):
-    """Of an encoder."""
+class ContrastEncoder(DifferenceReranker, RoBERTa):
+    """`contrast` with a masked language model."""
 
 
-def is_moved(scored: Scored) -> bool:
-    """Whether another candidate than the first has the best score."""
-    first, *others = scored.means
-    return first is not None and any(score is not None and score > first for score in others)
+class Contrast(DifferenceReranker):
+    """The registry's entry: `from_pretrained` gives a ContrastBTR for a T5, else a ContrastEncoder."""
+
+    @classmethod
+    def from_pretrained(  # type: ignore[override]
+        cls,
+        name: str,
+        *,
+        dtype: str = "float32",
+        device: str | None = None,
+        int8: bool = False,
+        budget: int | None = None,
+    ) -> Reranker:
+        chosen: type[BTR] | type[RoBERTa] = ContrastBTR if is_t5(name) else ContrastEncoder
+        return chosen.from_pretrained(name, dtype=dtype, device=device, int8=int8, budget=budget)
+
+
+def is_base_beaten(scores: Scores) -> bool:
+    """Return whether another candidate than the first has the best score."""
+    base, *others = scores
+    return base is not None and any(score is not None and score > base for score in others)

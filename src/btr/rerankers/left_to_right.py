@@ -6,91 +6,85 @@ import torch
 from torch import Tensor
 
 from btr.corpus.candidates import Candidates
-from btr.corpus.scores import Scored
+from btr.corpus.scores import Scores
 from btr.models.batches import make_batches
 from btr.models.decoder import EncodedSource, decode, encode_groups
-from btr.models.load import LoadedModel, start_token
-from btr.rerankers.base import Reranker
-from btr.rerankers.pll import BUDGET, MAX_TOKENS, read_source
+from btr.models.load import start_token
+from btr.rerankers.pretrained import MAX_TOKENS, PretrainedReranker, encode_source
 
 CHUNK = 256  # tokens whose logits are in memory at once
 
 
-class LeftToRight(Reranker):
-    """The mean log-probability of each token given those before it: the base model's own score, without rounding."""
+class LeftToRight(PretrainedReranker):
+    """The mean log-probability of each token given those before it: the base model's score, without rounding."""
 
-    kind = "l2r"
+    kind = loads_as = "l2r"
+    title = "L2R"
 
-    def __init__(self, loaded: LoadedModel, budget: int = BUDGET) -> None:
-        self.model, self.tokenizer = loaded.model, loaded.tokenizer
-        self.signature = loaded.signature
-        self.budget, self.by_length = budget, loaded.int8
-
-    def target(self, candidate: str) -> list[int]:
-        """The candidate's tokens in the order in which they are written, EOS last."""
+    def encode_target(self, candidate: str) -> list[int]:
+        """Return the candidate's tokens in the order in which they are written, EOS last."""
         tokens: list[int] = self.tokenizer(candidate)["input_ids"]
         return tokens
 
-    def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
-        scored: list[Scored] = []
-        for row, (lengths, values) in zip(rows, self._values(rows)):
-            means = {text: float(own.mean()) for text, own in values.items()}
-            texts = row.texts
-            scored.append(Scored(row.source, texts, tuple(map(means.get, texts)), tuple(lengths[t] for t in texts)))
-        return scored
-
-    def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:
-        """The log-probability of each token of each candidate, in their order; none of one that is too long."""
-        return [
-            [self.in_order(values[text].tolist()) if text in values else [] for text in row.texts]
-            for row, (_, values) in zip(rows, self._values(rows))
-        ]
-
-    def in_order(self, values: list[float]) -> list[float]:
-        """What was found for a target's tokens, as they stand in the text."""
+    def text_order(self, values: list[float]) -> list[float]:
+        """Return the values of a target's tokens as they stand in the text."""
         return values
 
-    @torch.inference_mode()
-    def _values(self, rows: Sequence[Candidates]) -> list[tuple[dict[str, int], dict[str, Tensor]]]:
-        """For each source: its candidates' lengths, and the log-probabilities of their tokens unless it is too long."""
-        sources = [read_source(self.tokenizer, row.source) for row in rows]
-        found: list[tuple[dict[str, int], dict[str, Tensor]]] = []
-        read = [tokens or [0] for tokens in sources]
-        for group, memories in encode_groups(self.model, read, self.budget, same_length=self.by_length):
-            targets = {(k, text): self.target(text) for k in group for text in dict.fromkeys(rows[k].texts)}
-            keys = [key for key, tokens in targets.items() if sources[key[0]] and len(tokens) <= MAX_TOKENS]
-            found += [({text: len(targets[k, text]) for text in rows[k].texts}, {}) for k in group]
-            for batch in make_batches([len(targets[key]) for key in keys], self.budget, same_length=self.by_length):
-                chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
-                own = [memories[k - group.start] for k, _ in chosen]
-                log_probs = self._log_probs([targets[key] for key in chosen], own)
-                for (k, text), values in zip(chosen, log_probs):
-                    found[k][1][text] = values
-        return found
+    def scores(self, rows: Sequence[Candidates]) -> list[Scores]:
+        every = self._log_probs_by_text(rows)
+        return [
+            tuple(float(by_text[text].mean()) if text in by_text else None for text in row.texts)
+            for row, by_text in zip(rows, every)
+        ]
 
-    def _log_probs(self, targets: Sequence[Sequence[int]], memories: Sequence[EncodedSource]) -> Sequence[Tensor]:
+    def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:
+        """Return the log-probability of each token of each candidate, in order; none of one that is too long."""
+        return [
+            [self.text_order(by_text[text].tolist()) if text in by_text else [] for text in row.texts]
+            for row, by_text in zip(rows, self._log_probs_by_text(rows))
+        ]
+
+    @torch.inference_mode()
+    def _log_probs_by_text(self, rows: Sequence[Candidates]) -> list[dict[str, Tensor]]:
+        """Return for each source its candidates' token log-probabilities, without those that are too long."""
+        sources = [encode_source(self.tokenizer, row.source) for row in rows]
+        every: list[dict[str, Tensor]] = [{} for _ in rows]
+        readable = [tokens or [0] for tokens in sources]
+        for group, encoded in encode_groups(self.model, readable, self.budget, by_length=self.by_length):
+            targets = {(k, text): self.encode_target(text) for k in group for text in dict.fromkeys(rows[k].texts)}
+            keys = [key for key, tokens in targets.items() if sources[key[0]] and len(tokens) <= MAX_TOKENS]
+            for batch in make_batches([len(targets[key]) for key in keys], self.budget, by_length=self.by_length):
+                chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
+                memories = [encoded[k - group.start] for k, _ in chosen]
+                log_probs = self._log_probs([targets[key] for key in chosen], memories)
+                for (k, text), values in zip(chosen, log_probs):
+                    every[k][text] = values
+        return every
+
+    def _log_probs(self, targets: Sequence[Sequence[int]], sources: Sequence[EncodedSource]) -> Sequence[Tensor]:
         start = start_token(self.model.config)
-        states = decode(self.model, [[start, *target[:-1]] for target in targets], memories, None)
+        states = decode(self.model, [[start, *target[:-1]] for target in targets], sources, None)
         flat = torch.cat([row[: len(target)] for row, target in zip(states, targets)])
         tokens = torch.tensor([token for target in targets for token in target], device=flat.device)
         head = self.model.get_output_embeddings()
         log_probs = torch.cat(
             [
-                head(part).float().log_softmax(-1).gather(1, wanted[:, None])[:, 0]
-                for part, wanted in zip(flat.split(CHUNK), tokens.split(CHUNK))
+                head(part).float().log_softmax(-1).gather(1, expected[:, None])[:, 0]
+                for part, expected in zip(flat.split(CHUNK), tokens.split(CHUNK))
             ]
         )
         return log_probs.split([len(target) for target in targets])
 
 
 class RightToLeft(LeftToRight):
-    """The same for a model that was trained on reversed targets: last token first, then EOS."""
+    """The same for a model that was trained on reversed targets: the last token first, then EOS."""
 
-    kind = "r2l"
+    kind = loads_as = "r2l"
+    title = "R2L"
 
-    def target(self, candidate: str) -> list[int]:
-        *tokens, end = super().target(candidate)
+    def encode_target(self, candidate: str) -> list[int]:
+        *tokens, end = super().encode_target(candidate)
         return [*reversed(tokens), end]
 
-    def in_order(self, values: list[float]) -> list[float]:
+    def text_order(self, values: list[float]) -> list[float]:
         return [*reversed(values[:-1]), *values[-1:]]

@@ -1,8 +1,8 @@
-"""Exact pseudo-log-likelihoods, fast: every token of every candidate masked once, and nothing computed twice.
+"""Exact pseudo-log-likelihoods, fast: every token of every candidate is masked once, and nothing is computed twice.
 
 Masking one token of one candidate makes a row. Rows are batched across candidates and sources, sorted by length, within
-a budget of tokens; equal rows are computed once (two candidates that differ in one token share the row in which it is
-masked); and only the masked position is asked for.
+a budget of tokens. Equal rows are computed once: two candidates that differ in one token share the row in which it is
+masked. Only the output at the masked position is computed.
 """
 
 import math
@@ -14,157 +14,146 @@ import torch
 from torch import Tensor
 
 from btr.corpus.candidates import Candidates
-from btr.corpus.scores import Scored
+from btr.corpus.scores import Scores
+from btr.decisions import Choice, Settings
 from btr.models.batches import make_batches
-from btr.rerankers.base import Reranker
+from btr.rerankers.pretrained import PretrainedReranker
 
-BUDGET = 4096  # tokens in a batch
-MAX_TOKENS = 512  # of a candidate; one that is longer is not scored
-MAX_SOURCE = 1024  # tokens of a source; candidates of one that is longer are not scored
-LOGITS = 1 << 26  # in memory at once
-
-
-Slots = dict[str, list[tuple[int, int]] | None]  # of a text: where its tokens' log-probabilities are, if it has any
+MAX_LOGITS = 1 << 26  # in memory at once
 
 
 class Row(NamedTuple):
-    """A candidate of a source (by number) with one token masked, and the position whose output predicts it."""
+    """A candidate of a source (by its number) with one token masked, and the position whose output predicts it."""
 
     source: int
     ids: tuple[int, ...]
     position: int
 
 
-class Encoded(NamedTuple):
-    """A candidate as the model reads it, and for each of its tokens: where it stands, and where it is predicted."""
+class EncodedCandidate(NamedTuple):
+    """A candidate as the model reads it; for each token to score, its index and the position that predicts it."""
 
     ids: tuple[int, ...]
-    places: tuple[tuple[int, int], ...]
+    positions: tuple[tuple[int, int], ...]
 
 
-class Plan:
-    """The rows that candidates need, each once, with the tokens whose probability is asked for in it.
+Cell = tuple[int, int]  # a row's number, and which of the tokens that are scored in it
+Cells = dict[str, list[Cell] | None]  # by candidate: where its tokens' log-probabilities are; None if it is too long
+LogProbs = dict[int, list[float]]  # by row: the log-probabilities of the tokens that are scored in it
 
-    `sources` are what the model has made of them, by which rows name them; None is one that is too long to be read.
+
+class RowPlan:
+    """The rows that candidates need, each once, with the tokens that are scored in it.
+
+    `sources` are the encoded sources, by which rows name them; None is one that is too long to be read.
     """
 
     def __init__(self, mask: int, sources: Sequence[Any] = ()) -> None:
         self.mask, self.sources = mask, sources
         self.rows: list[Row] = []
-        self.wanted: list[list[int]] = []
+        self.tokens: list[list[int]] = []
         self._numbers: dict[Row, int] = {}
 
-    def add(self, source: int, candidate: Encoded) -> list[tuple[int, int]]:
-        """Where the log-probabilities of the candidate's tokens will be: (row, which of its tokens)."""
-        slots = []
-        for place, position in candidate.places:
-            ids = (*candidate.ids[:place], self.mask, *candidate.ids[place + 1 :])
+    def add(self, source: int, candidate: EncodedCandidate) -> list[Cell]:
+        """Plan the rows of a candidate; return where its tokens' log-probabilities will be."""
+        cells = []
+        for index, position in candidate.positions:
+            ids = (*candidate.ids[:index], self.mask, *candidate.ids[index + 1 :])
             number = self._numbers.setdefault(Row(source, ids, position), len(self.rows))
             if number == len(self.rows):
                 self.rows.append(Row(source, ids, position))
-                self.wanted.append([])
-            tokens = self.wanted[number]
-            if candidate.ids[place] not in tokens:
-                tokens.append(candidate.ids[place])
-            slots.append((number, tokens.index(candidate.ids[place])))
-        return slots
+                self.tokens.append([])
+            tokens = self.tokens[number]
+            if candidate.ids[index] not in tokens:
+                tokens.append(candidate.ids[index])
+            cells.append((number, tokens.index(candidate.ids[index])))
+        return cells
 
 
-class MaskedReranker(Reranker):
-    """A model that predicts masked tokens: the BTR, and encoders such as RoBERTa."""
+class MaskedReranker(PretrainedReranker):
+    """A model that predicts masked tokens: the BTR, and encoders such as RoBERTa. The score is PLL / |y|."""
 
     mask: int
-    vocabulary: int
-    budget: int = BUDGET
-    by_length: bool = False  # batch only rows of one length
-
-    def sign(self, model: str) -> str:
-        """The model's signature, as that of this kind of reranker."""
-        return f"{self.kind}|{model.partition('|')[2]}"
+    vocabulary_size: int
 
     @abstractmethod
-    def encode_candidate(self, source: str, candidate: str) -> Encoded | None:
-        """The candidate as the model reads it; None if it is too long."""
+    def encode_candidate(self, source: str, candidate: str) -> EncodedCandidate | None:
+        """Return the candidate as the model reads it; None if it is too long."""
 
     @abstractmethod
-    def plans(self, sources: Sequence[str]) -> Iterator[tuple[range, Plan]]:
-        """Read sources, as many at a time as memory allows, each group for a plan of its own."""
+    def plans(self, sources: Sequence[str]) -> Iterator[tuple[range, RowPlan]]:
+        """Encode sources, as many at a time as memory allows; each group has a plan of its own."""
 
     @abstractmethod
     def logits(self, rows: Sequence[Row], sources: Sequence[Any]) -> Tensor:
-        """The logits that predict each row's masked token, (rows, vocabulary)."""
+        """Return the logits that predict each row's masked token, (rows, vocabulary)."""
 
-    def score_many(self, rows: Sequence[Candidates]) -> list[Scored]:
-        scored: list[Scored] = []
+    def scores(self, rows: Sequence[Candidates]) -> list[Scores]:
+        scores: list[Scores] = []
         for group, plan in self.plans([row.source for row in rows]):
-            scored += self.score_planned(plan, [rows[number] for number in group])
-        return scored
+            scores += self.score_group(plan, [rows[number] for number in group])
+        return scores
 
-    def score_planned(self, plan: Plan, rows: Sequence[Candidates]) -> list[Scored]:
+    def score_group(self, plan: RowPlan, rows: Sequence[Candidates]) -> list[Scores]:
         """Score the candidates of a plan's sources: each token of each is masked once."""
-        planned = [self.plan(plan, number, row) for number, row in enumerate(rows)]
-        values = self.run(plan, range(len(plan.rows)))
-        return [gather(row, slots, values, mean) for row, slots in zip(rows, planned)]
+        planned = [self.plan_rows(plan, number, row) for number, row in enumerate(rows)]
+        log_probs = self.compute(plan, range(len(plan.rows)))
+        return [summarise(row, cells, log_probs, mean) for row, cells in zip(rows, planned)]
+
+    def choose(self, rows: Sequence[Candidates], settings: Settings) -> list[Choice]:
+        """Choose among the candidates of many sources; rows that can't change a decision are not computed."""
+        from btr.rerankers.until_certain import choose_until_certain
+
+        return choose_until_certain(self, rows, settings)[0]
 
     def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:
-        """The log-probability of each token of each candidate, in their order; none of one that is too long."""
-        found = []
+        """Return the log-probability of each token of each candidate, in order; none of one that is too long."""
+        every = []
         for group, plan in self.plans([row.source for row in rows]):
-            planned = [self.plan(plan, number, rows[k]) for number, k in enumerate(group)]
-            values = self.run(plan, range(len(plan.rows)))
-            found += [
-                [[values[number][place] for number, place in slots[text] or ()] for text in rows[k].texts]
-                for k, slots in zip(group, planned)
+            planned = [self.plan_rows(plan, number, rows[k]) for number, k in enumerate(group)]
+            log_probs = self.compute(plan, range(len(plan.rows)))
+            every += [
+                [[log_probs[number][k] for number, k in cells[text] or ()] for text in rows[source].texts]
+                for source, cells in zip(group, planned)
             ]
-        return found
+        return every
 
-    def encode(self, plan: Plan, number: int, row: Candidates) -> dict[str, Encoded | None]:
-        """A source's unique candidates as the model reads them; None for what is too long, or belongs to what is."""
-        known = plan.sources[number] is not None
-        return {text: self.encode_candidate(row.source, text) if known else None for text in row.texts}
+    def encode(self, plan: RowPlan, number: int, row: Candidates) -> dict[str, EncodedCandidate | None]:
+        """Return a source's unique candidates as the model reads them; None for what is too long."""
+        is_readable = plan.sources[number] is not None
+        return {text: self.encode_candidate(row.source, text) if is_readable else None for text in row.texts}
 
-    def plan(self, plan: Plan, number: int, row: Candidates) -> Slots:
+    def plan_rows(self, plan: RowPlan, number: int, row: Candidates) -> Cells:
         """Plan the rows of a source's unique candidates."""
         encoded = self.encode(plan, number, row)
-        return {text: plan.add(number, own) if own else None for text, own in encoded.items()}
+        return {text: plan.add(number, candidate) if candidate else None for text, candidate in encoded.items()}
 
     @torch.inference_mode()
-    def run(self, plan: Plan, numbers: Sequence[int]) -> dict[int, list[float]]:
-        """Compute planned rows: the log-probabilities of the tokens asked for in each."""
-        values: dict[int, list[float]] = {}
-        most = max(1, LOGITS // self.vocabulary)
+    def compute(self, plan: RowPlan, numbers: Sequence[int]) -> LogProbs:
+        """Compute planned rows: the log-probabilities of the tokens that are scored in each."""
+        computed: LogProbs = {}
+        max_rows = max(1, MAX_LOGITS // self.vocabulary_size)
         lengths = [len(plan.rows[number].ids) for number in numbers]
-        for batch in make_batches(lengths, self.budget, most, same_length=self.by_length):
-            # Rows of one source stand together: they attend to it as one.
+        for batch in make_batches(lengths, self.budget, max_rows, by_length=self.by_length):
+            # Rows of one source stand together: they attend to it as one long query.
             chosen = sorted((numbers[k] for k in batch), key=lambda number: plan.rows[number].source)
             logits = self.logits([plan.rows[number] for number in chosen], plan.sources)
-            log_probs = logits.float().log_softmax(-1)
-            for number, row in zip(chosen, log_probs):
-                values[number] = row[plan.wanted[number]].tolist()
-        return values
+            for number, log_probs in zip(chosen, logits.float().log_softmax(-1)):
+                computed[number] = log_probs[plan.tokens[number]].tolist()
+        return computed
 
 
-def gather(
-    row: Candidates,
-    slots: Slots,
-    values: dict[int, list[float]],
-    summarise: Callable[[Sequence[float]], float],
-) -> Scored:
-    """The score of each candidate, from the log-probabilities of its tokens."""
-    means: dict[str, float | None] = {}
-    for text, own in slots.items():
-        means[text] = None if own is None else summarise([values[number][k] for number, k in own])
-    lengths = {text: len(own or ()) for text, own in slots.items()}
-    texts = row.texts
-    return Scored(row.source, texts, tuple(means[text] for text in texts), tuple(lengths[text] for text in texts))
+def summarise(
+    row: Candidates, cells: Cells, log_probs: LogProbs, summary: Callable[[Sequence[float]], float]
+) -> Scores:
+    """Return the score of each candidate, from the log-probabilities of its tokens."""
+    by_text = {
+        text: None if cell_list is None else summary([log_probs[number][k] for number, k in cell_list])
+        for text, cell_list in cells.items()
+    }
+    return tuple(by_text[text] for text in row.texts)
 
 
 def mean(log_probs: Sequence[float]) -> float:
-    """A candidate's score: the mean over its tokens."""
+    """Return the mean over a candidate's tokens: PLL / |y|."""
     return math.fsum(log_probs) / len(log_probs)
-
-
-def read_source(tokenizer: Any, source: str) -> list[int] | None:
-    """A source's tokens; None if they are too many to read."""
-    tokens: list[int] = tokenizer(source)["input_ids"]
-    return tokens if len(tokens) <= MAX_SOURCE else None

@@ -3,105 +3,82 @@
 import json
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import PathLike, file_signature, read_lines
-from btr.corpus.scores import to_json
-from btr.errors import InputError, needs_models
-from btr.rerankers.base import Reranker
-from btr.rerankers.ensemble import AVERAGES, Ensemble
-from btr.rerankers.free import MBR, Base, Free, Vote
+from btr.decisions.decide import eligible
+from btr.decisions.settings import Settings, find_profile
+from btr.errors import InputError
+from btr.models.locate import locate_model
+from btr.rerankers import load_reranker, parse_name
 from btr.resume import Share, check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
-FREE: dict[str, type[Free]] = {"base": Base, "mbr": MBR, "vote": Vote}
-WITH_MODEL = "btr", "contrast", "l2r", "r2l", "roberta", "bert"
+
+
+@dataclass(frozen=True)
+class ScoreResult:
+    """What was scored: the signature of the scores, and a line to show if the profile does not apply."""
+
+    signature: str
+    note: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it."""
+        return {"signature": self.signature}
 
 
 def score(
     candidates: PathLike,
-    rerankers: Sequence[str],
+    rerankers: str | Sequence[str],
     output: PathLike,
     *,
+    profile: str | None = None,
     top: int | None = None,
-    average: str = "log",
+    gap: float | None = None,
+    drop_runaways: bool | None = None,
     dtype: str = "float32",
     device: str | None = None,
     int8: bool = False,
     budget: int = 4096,
-) -> str:
-    """Score every candidate of a file; gives the signature of the scores.
+) -> ScoreResult:
+    """Score the candidates of a file; a reranker is `kind:model`, or `kind` for one that needs no model.
 
-    A reranker is `kind:model` (btr, contrast, l2r, r2l, roberta, bert) or `base`, `mbr`, `vote`. Several of one kind
-    are averaged, different kinds are added. With `top`, only that many of each source take part. What is done
-    is kept: the same call after an interruption goes on.
+    With a profile, `top`, `gap` or `drop_runaways`, only the candidates that these let through are scored and written.
+    What is done is kept: the same call after an interruption continues.
     """
-    if average not in AVERAGES:
-        raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {average!r}.")
-    if not rerankers:
-        raise InputError("name at least one reranker, e.g. btr:MODEL.")
-    if all(spec in FREE for spec in rerankers) and (dtype, device, int8) != ("float32", None, False):
-        raise InputError(
-            f"{', '.join(rerankers)}: without a model, dtype, device and int8 do not apply; leave them out."
-        )
-    if top is not None and top < 1:
-        raise InputError(f"top must be 1 or more, not {top}.")
+    names = [rerankers] if isinstance(rerankers, str) else list(rerankers)
+    parsed = [parse_name(name) for name in names]
+    if parsed and all(model is None for _, model in parsed) and (dtype, device, int8) != ("float32", None, False):
+        raise InputError(f"{', '.join(names)}: without a model, dtype, device and int8 do not apply; leave them out.")
+    kinds = [reranker.kind for reranker, _ in parsed]
+    settings, note = Settings(), None
+    if profile is not None:
+        folders = [Path(locate_model(model)) for _, model in parsed if model is not None]
+        settings, note = find_profile(profile, folders, kinds)
+    settings = settings.override(top=top, gap=gap, drop_runaways=drop_runaways)
     check_output(output, [candidates])
-    # What the same scores depend on: with another budget, sums would be rounded otherwise.
-    header: dict[str, Any] = {"budget": budget, **({"top": top} if top else {})}
-    if os.fspath(candidates) != "-":
-        header["candidates"] = file_signature(candidates, "candidates")
-        header["sources"] = sum(1 for _ in read_lines(candidates))  # tells a file that was cut from a whole one
-    loaded = [load_reranker(spec, dtype=dtype, device=device, int8=int8, budget=budget) for spec in rerankers]
-    ensemble = Ensemble(loaded, average)
-    header = {"reranker": ensemble.kind, "signature": ensemble.signature, **header}
-    if os.fspath(candidates) == "-" and os.fspath(output) != "-":
-        Share.current().part(output).unlink(missing_ok=True)  # a stream can't be told from another, so none is resumed
+    is_stream = os.fspath(candidates) == "-"
+    # What the scores depend on, so that another run's are not taken for these: sums are rounded by batches.
+    depends: dict[str, Any] = {"budget": budget, "top": settings.top, "gap": settings.gap}
+    depends["drop_runaways"] = settings.drop_runaways or None
+    if not is_stream:
+        depends["candidates"] = file_signature(candidates, "candidates")
+        depends["sources"] = sum(1 for _ in read_lines(candidates))  # shows whether a file was cut short
+    reranker = load_reranker(names, dtype=dtype, device=device, int8=int8, budget=budget)
+    header = {
+        "rerankers": [name.to_dict() for name in reranker.names],
+        **{name: value for name, value in depends.items() if value is not None},
+    }
+    if is_stream and os.fspath(output) != "-":
+        Share.current().part(output).unlink(missing_ok=True)  # streams can't be told apart, so none is resumed
 
     def work(window: Sequence[Candidates]) -> Iterable[str]:
-        return (json.dumps(to_json(row), ensure_ascii=False, allow_nan=False) for row in ensemble.score_many(window))
+        return (json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False) for row in reranker.score(window))
 
-    rows = (row.first(top) for row in read_candidates(candidates))
+    rows = (row.select(eligible(row, settings)) for row in read_candidates(candidates))
     write_windows(rows, work, output, header, WINDOW, "Scoring")
-    return ensemble.signature
-
-
-def load_reranker(
-    spec: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False, budget: int = 4096
-) -> Reranker:
-    """A reranker from its description: `kind:model`, or the name of one that needs no model."""
-    kind, model = check_spec(spec)
-    if not model:
-        return FREE[kind]()
-    try:
-        from btr.models.load import is_t5, load
-        from btr.rerankers.btr import BTR
-        from btr.rerankers.contrast import Contrast, ContrastEncoder
-        from btr.rerankers.encoders import BERT, RoBERTa
-        from btr.rerankers.left_to_right import LeftToRight, RightToLeft
-    except ImportError as error:
-        raise needs_models(spec, error) from None
-    own = ("btr" if is_t5(model) else "roberta") if kind == "contrast" else kind
-    loaded = load(own, model, dtype=dtype, device=device, int8=int8)
-    classes: dict[str, Any] = {
-        "btr": BTR,
-        "contrast": Contrast if own == "btr" else ContrastEncoder,
-        "l2r": LeftToRight,
-        "r2l": RightToLeft,
-        "roberta": RoBERTa,
-        "bert": BERT,
-    }
-    reranker: Reranker = classes[kind](loaded, budget)
-    return reranker
-
-
-def check_spec(spec: str) -> tuple[str, str]:
-    """A reranker's description in its parts, kind and model."""
-    kind, _, model = spec.partition(":")
-    if kind not in (WITH_MODEL if model else FREE):
-        raise InputError(
-            f"{spec!r} is no reranker; use {', '.join(f'{name}:MODEL' for name in WITH_MODEL)}, "
-            f"or one that needs no model: {', '.join(FREE)}."
-        )
-    return kind, model
+    return ScoreResult(reranker.signature, note)

@@ -1,0 +1,107 @@
+"""From a decision about a sentence's tokens to edits of the user's characters. Needs no model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.m2 import Edit
+from btr.correction.blocks import Block
+from btr.correction.changes import applicable_edits, to_character_changes
+from btr.correction.records import (
+    NOT_ENGLISH,
+    TOO_LONG,
+    CandidateView,
+    CorrectedBlock,
+    CorrectedSentence,
+    EditSpan,
+)
+from btr.correction.segments import Segment
+from btr.decisions import Choice, Decision
+from btr.decisions.decide import is_usable
+from btr.metrics.errant import extract_edits
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminedSentence:
+    """A sentence after the models' work: its candidates, and the choice among them."""
+
+    segment: Segment
+    is_english: bool
+    candidates: Candidates
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminedBlock:
+    """A block of a text, and its sentences after the models' work."""
+
+    block: Block
+    sentences: tuple[ExaminedSentence, ...]
+
+
+def describe(examined: ExaminedBlock, *, candidate_edits: bool = False) -> CorrectedBlock:
+    """Return a block's corrections; with `candidate_edits`, also the edits that make each other candidate."""
+    block = examined.block
+    sentences = tuple(describe_sentence(block, sentence, candidate_edits) for sentence in examined.sentences)
+    if block.too_long:  # it begins a sentence that is longer than a block
+        sentences = (CorrectedSentence(block.start, block.start + len(block.text), "", skipped=TOO_LONG),)
+    return CorrectedBlock(block.start, block.text, sentences)
+
+
+def describe_sentence(block: Block, sentence: ExaminedSentence, candidate_edits: bool) -> CorrectedSentence:
+    """Return a sentence's correction."""
+    segment, candidates, choice = sentence.segment, sentence.candidates, sentence.choice
+    start, end = block.start + segment.tokens[0].start, block.start + segment.tokens[-1].end
+    if not sentence.is_english or candidates.is_flagged(0, TOO_LONG):
+        reason = TOO_LONG if sentence.is_english else NOT_ENGLISH
+        return CorrectedSentence(start, end, segment.source, skipped=reason)
+    tokens = token_edits(block, segment, choice.text)
+    edits = to_spans(block, segment, tokens)
+    if not isinstance(choice, Decision):
+        return CorrectedSentence(
+            start, end, segment.source, edits, tuple(tokens), verdict=choice.verdict, index=choice.index
+        )
+    views = []
+    for index, text in enumerate(candidates.texts):
+        shown = None
+        if candidate_edits and index == choice.index:
+            shown = edits
+        elif candidate_edits:
+            shown = to_spans(block, segment, token_edits(block, segment, text) if is_usable(candidates, index) else ())
+        views.append(view_candidate(candidates, index, choice, shown))
+    return CorrectedSentence(
+        start, end, segment.source, edits, tuple(tokens), None, choice.verdict, choice.index, choice.suggestion,
+        choice.margin, tuple(views),
+    )  # fmt: skip
+
+
+def view_candidate(
+    candidates: Candidates, index: int, decision: Decision, edits: tuple[EditSpan, ...] | None
+) -> CandidateView:
+    """Return a candidate as a reader sees it."""
+    probability = decision.probabilities[index]
+    log_prob = candidates.log_probs[index] if candidates.log_probs is not None else None
+    flag = None
+    if not is_usable(candidates, index):
+        flag = "unfinished" if candidates.is_flagged(index, "unfinished") else "runaway"
+    return CandidateView(candidates.texts[index], probability, log_prob, probability > 0, flag, edits)
+
+
+def token_edits(block: Block, segment: Segment, text: str) -> list[Edit]:
+    """Return the edits of tokens that make a text of the sentence, without those that can't be applied."""
+    edits = extract_edits(segment.source, text)
+    return applicable_edits(block.text, segment.tokens, edits, segment.is_heading_or_item)
+
+
+def to_spans(block: Block, segment: Segment, edits: Sequence[Edit]) -> tuple[EditSpan, ...]:
+    """Return edits of tokens as edits of the whole text's characters."""
+    return tuple(
+        EditSpan(
+            block.start + change.start,
+            block.start + change.end,
+            block.text[change.start : change.end],
+            change.replacement,
+            "+".join(change.types),
+        )
+        for change in to_character_changes(block.text, segment.tokens, edits)
+    )

@@ -1,0 +1,145 @@
+"""The settings of a decision: which candidates compete, how scores are combined, and when the reranker's choice wins."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from btr.errors import InputError
+
+PROFILES_FILE = "profiles.json"
+AVERAGES = "log", "probability", "f"
+DEFAULT_CANDIDATES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything between the scores of candidates and the chosen text. Every verb reads and writes this one object."""
+
+    candidates: int = DEFAULT_CANDIDATES  # how many the base model writes
+    top: int | None = None  # how many of them compete (the paper's a_pred); None: all
+    threshold: float = 0.0  # λ: how much f(y|x) must rise above the base candidate's
+    at_least: bool = False  # accept a rise equal to λ, as the authors' code does; the paper says "more than"
+    gap: float | None = None  # a candidate whose log-probability is more than this below the base candidate's is out
+    drop_runaways: bool = False  # candidates that are far longer than the source, or unfinished, are out
+    average: str = "log"  # how models of one kind are averaged: as log-probabilities, as probabilities, or as f
+    weights: Mapping[str, float] = field(default_factory=dict)  # by kind of reranker; a kind that is absent counts 1
+    rerankers: tuple[str, ...] = ()  # the kinds that the settings were tuned for
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(type(self)).items():
+            check_type(name, getattr(self, name), hint)
+        if not 0 <= self.threshold <= 1:
+            raise InputError(f"the threshold is a difference of probabilities, from 0 to 1, not {self.threshold:g}.")
+        if self.candidates < 1 or (self.top is not None and self.top < 1):
+            raise InputError("the numbers of candidates (candidates, top) must be 1 or more.")
+        if self.gap is not None and not self.gap >= 0:
+            raise InputError(f"the gap is a difference of log-probabilities, 0 or more, not {self.gap:g}.")
+        if self.average not in AVERAGES:
+            raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {self.average!r}.")
+        if not all(math.isfinite(weight) for weight in self.weights.values()):
+            raise InputError("the weights must be finite numbers.")
+
+    def accepts(self, margin: float) -> bool:
+        """Return whether a candidate whose probability is this much above the base candidate's replaces it."""
+        return margin >= self.threshold if self.at_least else margin > self.threshold
+
+    def weight(self, kind: str) -> float:
+        """Return what the scores of a kind of reranker count."""
+        return self.weights.get(kind, 1.0)
+
+    def override(self, **changes: Any) -> "Settings":
+        """Return the settings with each change that is not None."""
+        return replace(self, **{name: value for name, value in changes.items() if value is not None})
+
+    def signature(self) -> str:
+        """Return what a decision depends on beside the scores, e.g. `threshold:0.4|top:5`."""
+        parts = [f"threshold:{self.threshold:g}"]
+        if self.top is not None:
+            parts.append(f"top:{self.top}")
+        if self.at_least:
+            parts.append("at-least")
+        if self.gap is not None:
+            parts.append(f"gap:{self.gap:g}")
+        if self.drop_runaways:
+            parts.append("drop-runaways")
+        if self.average != "log":
+            parts.append(f"average:{self.average}")
+        if self.weights:
+            parts.append("weights:" + ",".join(f"{kind}={weight:g}" for kind, weight in sorted(self.weights.items())))
+        return "|".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as JSON has them."""
+        return {**asdict(self), "weights": dict(self.weights), "rerankers": list(self.rerankers)}
+
+    @classmethod
+    def from_dict(cls, values: object, where: str) -> "Settings":
+        """Check settings from a file; `where` names it in errors."""
+        if not isinstance(values, dict):
+            raise InputError(f"{where}: expected settings as a JSON object, found {type(values).__name__}.")
+        unknown = set(values) - {known.name for known in fields(cls)}
+        if unknown:
+            raise InputError(f"{where}: {sorted(unknown)[0]!r} is no setting.")
+        try:
+            rerankers = values.get("rerankers", ())
+            return cls(**{**values, "rerankers": tuple(rerankers) if isinstance(rerankers, list) else rerankers})
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+
+
+def check_type(name: str, value: object, hint: object) -> None:
+    """Refuse a setting of another type than it should have, e.g. a text where a number is expected."""
+    if name == "weights":
+        valid = isinstance(value, Mapping) and all(
+            isinstance(kind, str) and isinstance(weight, int | float) and not isinstance(weight, bool)
+            for kind, weight in value.items()
+        )
+    elif name == "rerankers":
+        valid = isinstance(value, tuple) and all(isinstance(kind, str) for kind in value)
+    elif hint is bool:
+        valid = isinstance(value, bool)
+    elif hint in (float, float | None):
+        valid = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+        valid = valid or (value is None and hint != float)
+    else:
+        valid = isinstance(value, hint) and not isinstance(value, bool)  # type: ignore[arg-type]
+    if not valid:
+        raise InputError(f"{name} can't be {value!r}.")
+
+
+def read_profiles(folder: Path) -> dict[str, Settings]:
+    """Return the settings by name that stand beside a model; none if there is no file."""
+    path = folder / PROFILES_FILE
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: can't be read as JSON ({error}).") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: expected an object of settings by name.")
+    return {name: Settings.from_dict(settings, f"{path}, {name}") for name, settings in values.items()}
+
+
+def find_profile(name: str, folders: Sequence[Path], kinds: Sequence[str]) -> tuple[Settings, str | None]:
+    """Return the settings of a profile for these kinds of rerankers, and a line to show if the defaults stand in.
+
+    A profile applies only to the rerankers that it was tuned for. `folders` are those of the models, in order.
+    """
+    wanted = set(kinds)
+    known: dict[str, list[Settings]] = {}
+    for folder in folders:
+        for profile, settings in read_profiles(folder).items():
+            known.setdefault(profile, []).append(settings)
+    for settings in known.get(name, ()):
+        if set(settings.rerankers) == wanted:
+            return settings, None
+    if known and name not in known:
+        raise InputError(f"there is no profile {name!r}; these models have {', '.join(sorted(known))}.")
+    together = " + ".join(dict.fromkeys(kinds)) or "no reranker"
+    tuned = " or ".join(" + ".join(settings.rerankers) for settings in known.get(name, ()))
+    why = f"it was tuned for {tuned}" if tuned else "the model has no profiles"
+    return Settings(), f"profile {name} does not apply to {together} ({why}); the default settings are used."

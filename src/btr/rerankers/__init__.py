@@ -1,0 +1,72 @@
+"""Rerankers: one protocol, candidates → scores. A kind is found by its name, in this package or in another."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from btr.errors import InputError, needs_models
+from btr.registry import Registry
+
+if TYPE_CHECKING:
+    from btr.rerankers.base import Reranker
+
+RERANKERS: Registry["type[Reranker]"] = Registry(
+    "btr.rerankers",
+    {
+        "btr": "btr.rerankers.btr:BTR",
+        "contrast": "btr.rerankers.contrast:Contrast",
+        "l2r": "btr.rerankers.left_to_right:LeftToRight",
+        "r2l": "btr.rerankers.left_to_right:RightToLeft",
+        "roberta": "btr.rerankers.encoders:RoBERTa",
+        "bert": "btr.rerankers.encoders:BERT",
+        "base": "btr.rerankers.model_free:Base",
+        "mbr": "btr.rerankers.model_free:MBR",
+        "vote": "btr.rerankers.model_free:Vote",
+    },
+)
+
+
+def load_reranker(
+    names: str | Sequence[str],
+    *,
+    dtype: str = "float32",
+    device: str | None = None,
+    int8: bool = False,
+    budget: int | None = None,
+) -> "Reranker":
+    """Load a reranker by its name, `kind:model` or `kind`; several names give one ensemble.
+
+    `dtype`, `device`, `int8` and `budget` (tokens per batch) are for the rerankers that have a model.
+    """
+    from btr.rerankers.base import Ensemble
+
+    if not isinstance(names, str):
+        if not names:
+            raise InputError("name at least one reranker, e.g. btr:MODEL.")
+        options = {"dtype": dtype, "device": device, "int8": int8, "budget": budget}
+        members = [load_reranker(name, **options) for name in names]  # type: ignore[arg-type]
+        return members[0] if len(members) == 1 else Ensemble(members)
+    reranker, model = parse_name(names)
+    if model is None:
+        return reranker()
+    try:
+        return reranker.from_pretrained(model, dtype=dtype, device=device, int8=int8, budget=budget)
+    except ImportError as error:
+        raise needs_models(names, error) from None
+
+
+def parse_name(name: str) -> "tuple[type[Reranker], str | None]":
+    """Return the class and the model's name of a reranker's name, `kind:model` or `kind`."""
+    kind, _, model = name.partition(":")
+    if kind not in RERANKERS:
+        raise InputError(
+            f"{name!r} is no reranker; use KIND:MODEL or KIND, where KIND is one of {', '.join(RERANKERS.names())}."
+        )
+    try:
+        reranker = RERANKERS[kind]
+    except ImportError as error:
+        raise needs_models(name, error) from None
+    if reranker.needs_model and not model:
+        raise InputError(f"{kind} needs a model: name it as {kind}:MODEL, with a folder, a shipped model or a hub id.")
+    if model and not reranker.needs_model:
+        raise InputError(f"{kind} needs no model; name it as {kind}.")
+    return reranker, model or None
