@@ -1,41 +1,40 @@
 """Grammatical error correction: rerank candidates with a bidirectional Transformer, and score them exactly."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from btr.candidates.generate import generate
+    from btr.corpus.candidates import Candidates, read_candidates, write_candidates
     from btr.corpus.cleaning import clean
     from btr.correction.correct import correct
+    from btr.correction.corrector import Corrector
+    from btr.decisions.rerank import rerank
+    from btr.decisions.settings import Settings
+    from btr.decisions.tune import tune
     from btr.metrics.evaluate import compare, evaluate
     from btr.models.compact import compact
-    from btr.rerankers.rerank import rerank
+    from btr.rerankers import load_reranker
+    from btr.rerankers.btr import BTR
     from btr.rerankers.score import score
     from btr.serving.serve import serve
     from btr.studies.export import export
     from btr.studies.study import study
-    from btr.studies.tune import tune
     from btr.training.train import train
 
 __version__ = "0.1.0"
-__all__ = [
-    "clean",
-    "compact",
-    "compare",
-    "correct",
-    "evaluate",
-    "export",
-    "generate",
-    "rerank",
-    "score",
-    "serve",
-    "study",
-    "train",
-    "tune",
-]
 
-# Each verb is found where it is written, when it is first used: importing btr stays light.
-_VERBS = {
+# Each name is imported from its module when it is first used, so that importing btr stays fast and needs no torch.
+_MODULES = {
+    # The objects
+    "BTR": "btr.rerankers.btr",
+    "Candidates": "btr.corpus.candidates",
+    "Corrector": "btr.correction.corrector",
+    "Settings": "btr.decisions.settings",
+    "load_reranker": "btr.rerankers",
+    "read_candidates": "btr.corpus.candidates",
+    "write_candidates": "btr.corpus.candidates",
+    # The verbs: each is also a command of the same name
     "clean": "btr.corpus.cleaning",
     "compact": "btr.models.compact",
     "compare": "btr.metrics.evaluate",
@@ -43,16 +42,39 @@ _VERBS = {
     "evaluate": "btr.metrics.evaluate",
     "export": "btr.studies.export",
     "generate": "btr.candidates.generate",
-    "rerank": "btr.rerankers.rerank",
+    "rerank": "btr.decisions.rerank",
     "score": "btr.rerankers.score",
     "serve": "btr.serving.serve",
     "study": "btr.studies.study",
     "train": "btr.training.train",
-    "tune": "btr.studies.tune",
+    "tune": "btr.decisions.tune",
 }
 
+__all__ = [
+    "BTR",
+    "Candidates",
+    "Corrector",
+    "Settings",
+    "clean",
+    "compact",
+    "compare",
+    "correct",
+    "evaluate",
+    "export",
+    "generate",
+    "load_reranker",
+    "read_candidates",
+    "rerank",
+    "score",
+    "serve",
+    "study",
+    "train",
+    "tune",
+    "write_candidates",
+]
 
-def __getattr__(name: str) -> Any:
-    if name in _VERBS:
-        return getattr(import_module(_VERBS[name]), name)
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'btr' has no attribute {name!r}")

@@ -5,12 +5,13 @@ from btr.corpus.files import read_lines, write_lines
 from btr.corpus.m2 import Edit, Sentence, read_m2, to_parallel, write_m2
 from btr.corpus.pairs import read_pairs, read_sources
 from btr.corpus.parallel import read_parallel, read_references, read_tsv
-from btr.corpus.scores import Header, Scored, read_scores, write_scores
+from btr.corpus.scores import Header, RerankerName, Scored, read_scores
 
 __all__ = [
     "Candidates",
     "Edit",
     "Header",
+    "RerankerName",
     "Scored",
     "Sentence",
     "read_candidates",
@@ -26,5 +27,4 @@ __all__ = [
     "write_candidates",
     "write_lines",
     "write_m2",
-    "write_scores",
 ]
