@@ -8,6 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from btr.decisions.rerank import Reranked
+from btr.decisions.tune import Tuned, Tuning
+
 
 def print_score(score: Mapping[str, Any], console: Console) -> None:
     """A score with its interval, its breakdowns and its signature."""
@@ -81,61 +84,61 @@ def print_comparison(result: Mapping[str, Any], console: Console) -> None:
     print_signature(result["signature"], console)
 
 
-def print_reranked(result: Mapping[str, Any], console: Console) -> None:
-    """How many suggestions were accepted, rejected and equal; with gold, the scores in each case (Table 6)."""
-    shares = result["shares"]
-    table = make_table(f"{result['sentences']:,} sentences", list(shares))
-    table.add_row("share (%)", *_cells(shares.values(), ".2f"))
-    if evaluation := result.get("evaluation"):
-        cases = [evaluation["by_decision"].get(decision) for decision in shares]
-        for label, key, form in (
+def print_reranked(result: Reranked, console: Console) -> None:
+    """Print how many suggestions were accepted, rejected and equal; with gold, the scores in each case (Table 6)."""
+    table = make_table(f"{len(result.decisions):,} sentences", list(result.shares))
+    table.add_row("share (%)", *_cells(result.shares.values(), ".2f"))
+    evaluation = result.evaluation
+    if evaluation:
+        cases = [evaluation.by_verdict.get(verdict) for verdict in result.shares]
+        for label, name, form in (
             ("base", "base", ".2f"),
             ("suggested", "suggested", ".2f"),
             ("p, bootstrap", "p_bootstrap", ".4f"),
             ("p, t-test of sentences", "p_t_test", ".4f"),
         ):
-            table.add_row(label, *(format(case[key], form) if case else "–" for case in cases))
+            table.add_row(label, *(format(getattr(case, name), form) if case else "–" for case in cases))
     console.print(table)
-    if unscored := result["unscored"]:
-        console.print(f"{unscored:,} of the equal could not be scored: a candidate or the source is too long.")
+    if result.unscored:
+        console.print(f"{result.unscored:,} of the equal could not be scored: a candidate or the source is too long.")
     if evaluation:
-        totals = make_table("all", [name_column(name) for name in evaluation["base"]])
-        for label in ("base", "reranked"):
-            totals.add_row(label, *_cells(evaluation[label].values(), ".2f"))
+        totals = make_table("all", [name_column(name) for name in evaluation.base])
+        totals.add_row("base", *_cells(evaluation.base.values(), ".2f"))
+        totals.add_row("reranked", *_cells(evaluation.reranked.values(), ".2f"))
         console.print(totals)
-        print_signature(evaluation["signature"], console)
-    print_signature(result["signature"], console)
+        print_signature(evaluation.signature, console)
+    print_signature(result.signature, console)
 
 
-def print_tuned(result: Mapping[str, Any], console: Console) -> None:
-    """Each model's grid, as in the paper: the best cell is bold, and those that are the base model's are dim."""
-    for model in result["models"]:
-        best = model["best"]
-        name = name_column(list(best["scores"])[-1])
-        table = make_table(f"{escape(model['scores'])}: λ", [f"{name}, {top}" for top in model["tops"]])
-        for k, threshold in enumerate(result["thresholds"]):
+def print_tuned(result: Tuned, console: Console) -> None:
+    """Print each model's grid, as in the paper: the best cell is bold, and those that equal the base are dim."""
+    for model in result.models:
+        best = model.best
+        name = name_column(list(model.best_score.scores)[-1])
+        table = make_table(f"{escape(model.scores)}: λ", [f"{name}, {top}" for top in model.tops])
+        for k, threshold in enumerate(result.thresholds):
             cells = []
-            for top, values, changed in zip(model["tops"], model["grid"], model["changed"]):
-                bold = (top, threshold) == (best["top"], best["threshold"])
+            for top, values, changed in zip(model.tops, model.grid, model.changed):
+                bold = (top, threshold) == (best.top, best.threshold)
                 style = "bold" if bold else "default" if changed[k] else "dim"
                 cells.append(f"[{style}]{values[k]:.2f}[/]")
             table.add_row(f"{threshold:g}", *cells)
         console.print(table)
     summary = make_table("", ["top", "λ", "tuned", "cross-validated", "Δ base [95 %]"])
-    summary.add_row("base", "", "", f"{_known_by(result['base']):.2f}", "", "")
-    for name, found in [*((m["scores"], m) for m in result["models"]), ("mixture", result.get("mixture"))]:
-        if found:
-            best, crossed = found["best"], found["crossed"]
-            values = (f"{_known_by(own):.2f}" for own in (best, crossed))
-            low, high = crossed["interval"]
-            rise = escape(f"{crossed['difference']:+.2f} [{low:+.2f}, {high:+.2f}]")
-            summary.add_row(escape(name), f"{best['top']}", f"{best['threshold']:g}", *values, rise)
+    summary.add_row("base", "", "", f"{result.base.value:.2f}", "", "")
+    tunings: list[tuple[str, Tuning]] = [(model.scores, model) for model in result.models]
+    if result.mixture:
+        tunings.append(("mixture", result.mixture))
+    for name, tuning in tunings:
+        low, high = tuning.interval
+        gain = escape(f"{tuning.gain:+.2f} [{low:+.2f}, {high:+.2f}]")
+        scores = f"{tuning.best_score.value:.2f}", f"{tuning.cross_validated.score.value:.2f}"
+        summary.add_row(escape(name), f"{tuning.best.top}", f"{tuning.best.threshold:g}", *scores, gain)
     console.print(summary)
-    if mixture := result.get("mixture"):
-        parts = zip(mixture["best"]["weights"], result["models"])
-        told = " + ".join(f"{weight:g} · {escape(model['scores'])}" for weight, model in parts)
-        console.print(f"Mixture: {told}", soft_wrap=True)
-    print_signature(result["signature"], console)
+    if result.mixture:
+        weights = " + ".join(f"{weight:g} · {kind}" for kind, weight in result.mixture.best.weights.items())
+        console.print(f"Mixture: {weights}", soft_wrap=True)
+    print_signature(result.signature, console)
 
 
 def _known_by(score: Mapping[str, Any]) -> float:

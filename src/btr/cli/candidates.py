@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,22 +12,31 @@ from btr.cli.options import (
     Base,
     Device,
     DropRunaways,
+    Gap,
     Gold,
     Json,
     Metric,
+    OptionalProfile,
     Profile,
     Reference,
+    RequiredReranker,
     Reranker,
+    ScoredTop,
     Source,
     Threshold,
     Top,
+    Weight,
     Written,
     app,
+    parse_weights,
+    say,
     show,
 )
-from btr.correction import MODEL, RERANKER
+from btr.correction import MODEL, RERANKERS
 from btr.errors import InputError
-from btr.resume import Share
+
+if TYPE_CHECKING:
+    from btr.correction.correct import CorrectionCounts
 
 
 @app.command()
@@ -96,22 +105,21 @@ def generate(
 @app.command()
 def score(
     candidates: Annotated[str, typer.Argument(metavar="CANDIDATES", help="Candidates, JSON lines; - is stdin.")],
-    reranker: Annotated[
-        list[str],
-        typer.Option(help="btr:MODEL, contrast:, l2r:, r2l:, roberta:, bert:; base, mbr, vote; repeatable."),
-    ],
+    reranker: RequiredReranker,
     output: Annotated[str, typer.Option("--output", "-o", metavar="SCORES", help="Where to; - is stdout.")],
-    top: Annotated[int | None, typer.Option(min=1, help="How many candidates are scored; all by default.")] = None,
-    average: Average = "log",
+    profile: OptionalProfile = None,
+    top: ScoredTop = None,
+    gap: Gap = None,
+    drop_runaways: DropRunaways = None,
     dtype: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     device: Device = None,
     int8: Annotated[bool, typer.Option("--int8", help="Linear layers in int8: faster on a CPU, not exact.")] = False,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens in a batch: more is faster, and takes memory.")] = 4096,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens per batch: more is faster, and takes memory.")] = 4096,
 ) -> None:
     """Score candidates with any rerankers.
 
-    A model is a folder, a shipped model's name or a hub id. Several models of one kind are averaged (seeds), different
-    kinds are added (R2L and L2R). After an interruption the same command goes on where it was.
+    A model is a folder, a shipped model's name or a hub id. With --profile, --top, --gap or --drop-runaways, only the
+    candidates that these let through are scored. After an interruption the same command continues.
 
     \b
     btr score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
@@ -121,22 +129,35 @@ def score(
     """
     import btr
 
-    signature = btr.score(
-        candidates, reranker, output, top=top, average=average, dtype=dtype, device=device, int8=int8, budget=budget
+    result = btr.score(
+        candidates,
+        reranker,
+        output,
+        profile=profile,
+        top=top,
+        gap=gap,
+        drop_runaways=drop_runaways,
+        dtype=dtype,
+        device=device,
+        int8=int8,
+        budget=budget,
     )
-    print(signature, file=sys.stderr)
+    say(result.note)
+    print(result.signature, file=sys.stderr)
 
 
 @app.command()
 def rerank(
     scores: Annotated[list[str], typer.Argument(metavar="SCORES", help="Scores files; several are an ensemble.")],
-    output: Annotated[str | None, typer.Option("--output", "-o", metavar="OUT", help="The chosen candidates.")] = None,
-    threshold: Annotated[float, typer.Option(help="How much f must rise above the base model's choice.")] = 0.0,
-    top: Annotated[int | None, typer.Option(min=1, help="How many candidates take part; all by default.")] = None,
-    average: Average = "log",
-    weight: Annotated[list[float] | None, typer.Option(help="Of each scores file, as btr tune --mix finds.")] = None,
-    at_least: AtLeast = False,
-    drop_runaways: DropRunaways = False,
+    output: Annotated[str | None, typer.Option("--output", "-o", metavar="OUT", help="The chosen texts.")] = None,
+    profile: OptionalProfile = None,
+    threshold: Threshold = None,
+    top: Top = None,
+    gap: Gap = None,
+    at_least: AtLeast = None,
+    drop_runaways: DropRunaways = None,
+    average: Average = None,
+    weight: Weight = None,
     metric: Metric = "m2",
     gold: Gold = None,
     source: Source = None,
@@ -145,13 +166,13 @@ def rerank(
 ) -> None:
     """Choose candidates by their scores.
 
-    Prints how many suggestions were accepted, rejected, or equal to the base model's choice; with gold, how good both
-    are in each case.
+    Prints how many suggestions were accepted, rejected, or equal to the base candidate; with gold, how good both are
+    in each case. Models of one kind are averaged (seeds), different kinds are added by their weights.
 
     \b
     btr rerank scores.jsonl --threshold 0.4 --top 5 -o out.txt
     btr rerank seed1.jsonl seed2.jsonl --threshold 0.4 -o out.txt --gold test.m2
-    btr rerank btr.jsonl base.jsonl --weight 1 --weight 0.25 --threshold 0.2 -o out.txt
+    btr rerank contrast.jsonl base.jsonl --weight contrast=2 --weight base=1 --threshold 0.2 -o out.txt
     btr rerank scores.jsonl --json
     """
     import btr
@@ -162,17 +183,20 @@ def rerank(
     result = btr.rerank(
         scores,
         output,
+        profile=profile,
         threshold=threshold,
         top=top,
-        average=average,
-        weights=weight or (),
+        gap=gap,
         at_least=at_least,
         drop_runaways=drop_runaways,
+        average=average,
+        weights=parse_weights(weight),
         metric=metric,
         gold=gold or (),
         source=source,
         reference=reference or (),
     )
+    say(result.note)
     show(result, as_json, print_reranked, sys.stderr if output == "-" else None)  # standard output has the texts
 
 
@@ -182,16 +206,21 @@ def correct(
     output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is stdout.")] = "-",
     diff: Annotated[bool, typer.Option("--diff", help="Show what was changed, word by word.")] = False,
     alternatives: Annotated[
-        bool, typer.Option("--alternatives", help="Show each sentence's candidates, and how sure of each it is.")
+        bool, typer.Option("--alternatives", help="Show each sentence's candidates with their probabilities.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="A JSON object for each sentence: edits, candidates, f, decision.")
+        bool, typer.Option("--json", help="One JSON object per sentence: edits, candidates, probabilities, verdict.")
     ] = False,
     as_m2: Annotated[bool, typer.Option("--m2", help="Sentences and typed edits in M2.")] = False,
+    tokenized: Annotated[
+        bool, typer.Option("--tokenized", help="One tokenised sentence per line, in and out, as benchmarks have them.")
+    ] = False,
     profile: Profile = "minimal",
     threshold: Threshold = None,
     candidates: Written = None,
     top: Top = None,
+    gap: Gap = None,
+    weight: Weight = None,
     model: Base = MODEL,
     reranker: Reranker = None,
     markdown: Annotated[
@@ -201,44 +230,51 @@ def correct(
 ) -> None:
     """Correct a text: everything that is not corrected comes back as it was, byte for byte.
 
-    After an interruption the same command goes on where it was, if it has an output.
+    After an interruption the same command continues, if it has an output file.
 
     \b
     btr correct letter.txt -o better.txt
     btr correct letter.txt --diff
     echo 'She have two dog.' | btr correct --alternatives
     btr correct thesis.md --json --profile fluency -o thesis.jsonl
+    btr correct sources.txt --tokenized -o hypotheses.txt
     """
     from btr.correction.correct import correct_file
 
-    asked = [
+    forms = [
         name for name, on in (("diff", diff), ("alternatives", alternatives), ("json", as_json), ("m2", as_m2)) if on
     ]
-    if len(asked) > 1:
-        raise InputError(f"--{asked[0]} and --{asked[1]} exclude each other.")
-    told = correct_file(
+    if len(forms) > 1:
+        raise InputError(f"--{forms[0]} and --{forms[1]} exclude each other.")
+    if tokenized and forms:
+        raise InputError(f"--tokenized and --{forms[0]} exclude each other.")
+    counts = correct_file(
         text,
         output,
-        form=asked[0] if asked else "text",
+        form=forms[0] if forms else "text",
         markdown=markdown,
+        tokenized=tokenized,
         colour=output == "-" and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
         model=model,
-        reranker=reranker or RERANKER,
+        reranker=reranker or RERANKERS,
         profile=profile,
-        threshold=threshold,
         candidates=candidates,
         top=top,
+        threshold=threshold,
+        gap=gap,
+        weights=parse_weights(weight),
         device=device,
     )
-    if not Share.current().rank:
-        print(close(told), file=sys.stderr)
+    say(counts.note)
+    say(summarise(counts, tokenized))
 
 
-def close(told: dict[str, Any]) -> str:
-    """What was done, in a sentence or two."""
-    changed, sentences = told.get("changed", 0), told.get("sentences", 0)
-    line = f"{changed:,} of {sentences:,} sentences changed, {told.get('edits', 0):,} edits"
-    line += f"; {told['reranked']:,} not the base model's first choice." if told.get("reranked") else "."
-    reasons = (("too_long", "longer than the model reads"), ("not_english", "not in English"))
-    left = [f"{told[name]:,} {why}" for name, why in reasons if told.get(name)]
-    return line + (f" Left as they are: {', '.join(left)}." if left else "")
+def summarise(counts: "CorrectionCounts", tokenized: bool) -> str:
+    """Return what was done, in a sentence or two."""
+    line = f"{counts.changed:,} of {counts.sentences:,} sentences changed"
+    if not tokenized:
+        line += f", {counts.edits:,} edits"
+    line += f"; {counts.reranked:,} not the base model's first choice." if counts.reranked else "."
+    reasons = (counts.too_long, "longer than the model reads"), (counts.not_english, "not in English")
+    skipped = [f"{count:,} {why}" for count, why in reasons if count]
+    return line + (f" Left as they are: {', '.join(skipped)}." if skipped else "")

@@ -8,8 +8,10 @@ import typer
 
 from btr.cli.options import (
     AtLeast,
+    Average,
     Beta,
     DropRunaways,
+    Gap,
     Gold,
     Json,
     Metric,
@@ -22,6 +24,7 @@ from btr.cli.options import (
     app,
     show,
 )
+from btr.errors import InputError
 
 
 @app.command()
@@ -133,31 +136,34 @@ def clean(
 
 @app.command()
 def tune(
-    scores: Annotated[list[Path], typer.Argument(metavar="SCORES", help="Scores files, one a model.")],
+    scores: Annotated[list[Path], typer.Argument(metavar="SCORES", help="Scores files, one per model.")],
     metric: Metric = "m2",
     gold: Gold = None,
     source: Source = None,
     reference: Reference = None,
     top: Annotated[list[int] | None, typer.Option(min=1, help="Candidates; 5, 10, 15, 20 by default.")] = None,
     step: Annotated[float, typer.Option(help="Between the thresholds from 0 to 1.")] = 0.1,
-    mix: Annotated[bool, typer.Option("--mix", help="Tune the weights of all files as one reranker, too.")] = False,
+    mix: Annotated[bool, typer.Option("--mix", help="Also tune the weights of all files as one reranker.")] = False,
     folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation.")] = 10,
-    at_least: AtLeast = False,
-    drop_runaways: DropRunaways = False,
+    gap: Gap = None,
+    at_least: AtLeast = None,
+    drop_runaways: DropRunaways = None,
+    average: Average = None,
     plot: Annotated[Path | None, typer.Option(metavar="FIGURE", help="Draw the grids: .png, .svg or .pdf.")] = None,
     as_json: Json = False,
 ) -> None:
     """Find the best number of candidates and threshold on a validation set.
 
-    Prints the whole grid, the best cell, and the cross-validated score: each fold is reranked with what is best on the
-    others, so that the gain is not the tuning's.
+    Prints the whole grid, the best cell, and the cross-validated score: each fold is decided with the settings that are
+    best on the others, so that the gain does not come from the tuning itself.
 
     \b
     btr tune scores.jsonl --gold dev.m2
     btr tune a5.jsonl a10.jsonl a20.jsonl --gold dev.m2 --plot grids.png
-    btr tune btr.jsonl base.jsonl --mix --gold dev.m2 --step 0.05
+    btr tune contrast.jsonl base.jsonl --mix --gold dev.m2 --step 0.05
     """
     import btr
+    from btr.decisions.tune import TOPS
     from btr.tables import print_tuned
 
     result = btr.tune(
@@ -166,12 +172,19 @@ def tune(
         gold=gold or (),
         source=source,
         reference=reference or (),
-        **({"top": top} if top else {}),
+        top=top or TOPS,
         step=step,
         mix=mix,
         folds=folds,
-        at_least=at_least,
-        drop_runaways=drop_runaways,
-        plot=plot,
+        gap=gap,
+        at_least=bool(at_least),
+        drop_runaways=bool(drop_runaways),
+        average=average or "log",
     )
+    if plot is not None:
+        try:
+            from btr.studies.figures import draw_grids, save
+        except ImportError as error:
+            raise InputError(f"drawing needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
+        save(draw_grids(result), plot)
     show(result, as_json, print_tuned)

@@ -1,14 +1,16 @@
 """What commands share: the application, options that several of them have, and how results are shown."""
 
 import json
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, TextIO, TypeVar
 
 import typer
 from rich.console import Console
 
-from btr.correction import RERANKER
+from btr.correction import RERANKERS
+from btr.errors import InputError
 from btr.resume import Share
 
 app = typer.Typer(
@@ -27,36 +29,84 @@ Mode = Annotated[str, typer.Option(help="For errant: correction, detection or to
 Beta = Annotated[float, typer.Option(help="Weight of recall in F.")]
 Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for intervals; 0 for none.")]
 Processes = Annotated[int | None, typer.Option(min=1, help="Processes to count with; all cores by default.")]
-Average = Annotated[str, typer.Option(help="Space in which models of a kind are averaged: log, probability or f.")]
-AtLeast = Annotated[bool, typer.Option("--at-least", help="Accept at the threshold, not only above it.")]
+Average = Annotated[str | None, typer.Option(help="How models of a kind are averaged: log, probability or f.")]
+AtLeast = Annotated[
+    bool | None, typer.Option("--at-least/--more-than", help="Accept a rise equal to the threshold, or only above it.")
+]
 DropRunaways = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--drop-runaways", help="Leave out candidates, but not the first, of over twice the source's words plus ten."
+        "--drop-runaways/--keep-runaways", help="Leave out candidates far longer than the source, or unfinished."
     ),
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 …; a GPU if there is one.")]
-Profile = Annotated[str, typer.Option(help="minimal (only what is wrong) or fluency.")]
-Threshold = Annotated[float | None, typer.Option(help="How much f must rise; the profile's by default.")]
-Written = Annotated[int | None, typer.Option(min=1, help="Candidates written; the profile's by default.")]
-Top = Annotated[int | None, typer.Option(min=1, help="Of them, those that take part; also the profile's.")]
+Profile = Annotated[str, typer.Option(help="The models' settings by name: minimal (only what is wrong) or fluency.")]
+OptionalProfile = Annotated[
+    str | None, typer.Option(help="The settings by this name that stand beside the model, e.g. minimal.")
+]
+Threshold = Annotated[
+    float | None, typer.Option(help="How much f must rise above the base candidate's (default: the profile's, or 0).")
+]
+Written = Annotated[int | None, typer.Option(min=1, help="How many candidates are written (default: the profile's).")]
+Top = Annotated[int | None, typer.Option(min=1, help="How many candidates are reranked (default: the profile's).")]
+ScoredTop = Annotated[int | None, typer.Option(min=1, help="How many candidates are scored (default: all).")]
+Gap = Annotated[
+    float | None,
+    typer.Option(min=0, help="Leave out candidates this much less log-probable than the base candidate."),
+]
+Weight = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KIND=WEIGHT", help="What a kind of reranker counts, e.g. contrast=2; repeat for others."),
+]
 Base = Annotated[str, typer.Option(help="The base model: a folder, a shipped model or a hub id.")]
 Reranker = Annotated[
     list[str] | None,
-    typer.Option(metavar="RERANKER", help="none, or as in btr score; repeatable.", show_default=" and ".join(RERANKER)),
+    typer.Option(
+        metavar="RERANKER",
+        help="none, or as in btr score. Repeat the option to combine several rerankers.",
+        show_default=" and ".join(RERANKERS),
+    ),
+]
+RequiredReranker = Annotated[
+    list[str],
+    typer.Option(
+        metavar="RERANKER",
+        help="btr:MODEL, contrast:, l2r:, r2l:, roberta:, bert:; base, mbr, vote. Repeat to combine several.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
-def show(
-    result: Mapping[str, Any],
-    as_json: bool,
-    table: Callable[[Mapping[str, Any], Console], None],
-    file: TextIO | None = None,
-) -> None:
+T = TypeVar("T")
+
+
+def show(result: T, as_json: bool, table: Callable[[T, Console], None], file: TextIO | None = None) -> None:
     """Print a result: one JSON object for programs, or a table for people."""
-    if not Share.current().rank:  # of several processes, one speaks
+    if not Share.current().rank:  # of several processes, only the first prints
         if as_json:
-            print(json.dumps(result, ensure_ascii=False, allow_nan=False), file=file)
+            record = result.to_dict() if hasattr(result, "to_dict") else result
+            print(json.dumps(record, ensure_ascii=False, allow_nan=False), file=file)
         else:
             table(result, Console(file=file))
+
+
+def say(line: str | None) -> None:
+    """Print a line on standard error, if there is one."""
+    if line is not None and not Share.current().rank:
+        print(line, file=sys.stderr)
+
+
+def parse_weights(pairs: Sequence[str] | None) -> dict[str, float] | None:
+    """Return weights by kind from KIND=WEIGHT; None if there are none."""
+    if not pairs:
+        return None
+    weights = {}
+    for pair in pairs:
+        kind, sign, value = pair.partition("=")
+        try:
+            weights[kind] = float(value)
+        except ValueError:
+            sign = ""
+        if not sign or not kind:
+            raise InputError(f"--weight takes KIND=WEIGHT, e.g. --weight contrast=2, not {pair!r}.")
+    return weights

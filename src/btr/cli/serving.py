@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from btr.cli.options import Base, Device, Profile, Reranker, Threshold, Top, Written, app
-from btr.correction import MODEL, RERANKER
+from btr.correction import MODEL, RERANKERS
 from btr.serving.settings import HOST, PORT, Settings
 
 
@@ -57,6 +57,6 @@ def serve(
         candidates=candidates,
         top=top,
         model=model,
-        reranker=reranker or RERANKER,
+        reranker=reranker or RERANKERS,
         device=device,
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TypeVar
 from unicodedata import normalize
@@ -136,7 +136,7 @@ class Corrector:
         """Correct several texts; their sentences are batched together."""
         blocks = [list(cut_blocks(io.StringIO(check_text(text), newline="\n"), markdown)) for text in texts]
         corrected = iter(
-            [block for chunk in batch_blocks(sum(blocks, [])) for block in self.correct_blocks(chunk)]
+            [block for chunk in batch_blocks(chain.from_iterable(blocks)) for block in self.correct_blocks(chunk)]
         )  # fmt: skip
         return [Correction.join([next(corrected) for _ in each], self.signature) for each in blocks]
 
@@ -355,7 +355,7 @@ def folder_state(name: str) -> FolderState:
 
 @lru_cache(CACHED_MODELS)
 def load_engine_once(model: str, state: FolderState, device: str | None) -> Engine:
-    """Load a base model; CTranslate2 in int8 for a T5, else `transformers`. `state` makes a changed folder load anew."""
+    """Load a base model: CTranslate2 in int8 for a T5, else `transformers`. A changed `state` loads it anew."""
     if is_t5(model):
         return load_engine(model, "ctranslate2", dtype="int8", device=device)
     return load_engine(model, "transformers", device=device)
@@ -365,5 +365,5 @@ def load_engine_once(model: str, state: FolderState, device: str | None) -> Engi
 def load_reranker_once(
     names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool
 ) -> Reranker:
-    """Load rerankers; `state` makes a changed folder load anew."""
+    """Load rerankers. A changed `state` loads them anew."""
     return load_reranker(names, device=device, int8=int8)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from btr.corpus.m2 import Sentence, format_m2
 from btr.correction.changes import Change, apply_changes
-from btr.correction.records import CorrectedBlock
+from btr.correction.records import CandidateView, CorrectedBlock
 
 FORMS = "text", "diff", "json", "m2", "alternatives"
 FORMS_WITH_PROBABILITIES = "json", "alternatives"
@@ -44,12 +44,14 @@ class Renderer:
         """Return each sentence that has any, its candidates by probability, and which of them was chosen."""
         lines = []
         for sentence in block.sentences:
-            candidates = {candidate.text: candidate for candidate in reversed(sentence.candidates)}
+            candidates = dict[str, CandidateView]()
+            for candidate in sentence.candidates:
+                candidates.setdefault(candidate.text, candidate)
             if len(candidates) < 2:
                 continue
             lines.append(f"{self.bold[0]}{sentence.source}{self.bold[1]}")
             chosen = sentence.candidates[sentence.index].text
-            for text, candidate in sorted(reversed(candidates.items()), key=lambda item: -item[1].probability):
+            for text, candidate in sorted(candidates.items(), key=lambda item: -item[1].probability):
                 probability = f"{candidate.probability:.2f}" if candidate.competes else "   –"
                 lines.append(f"  {'→' if text == chosen else ' '} {probability}  {text}")
             lines.append("")

@@ -1,7 +1,7 @@
 """The best settings on a set, and the score to hope for elsewhere: cross-validation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -25,7 +25,7 @@ class SearchSpace:
 
     tops: Sequence[int | None] = (None,)
     thresholds: Sequence[float] = THRESHOLDS
-    start: Settings = Settings()
+    start: Settings = field(default_factory=Settings)
     mix: bool = False
 
     def settings(self, weights: Sequence[dict[str, float]] | None = None) -> list[Settings]:

@@ -1,4 +1,4 @@
-"""The settings of a decision: which candidates compete, how scores are combined, and when the reranker's choice wins."""
+"""The settings of a decision: which candidates compete, how scores combine, and when the reranker's choice wins."""
 
 import json
 import math
@@ -103,7 +103,7 @@ def check_type(name: str, value: object, hint: object) -> None:
         valid = isinstance(value, bool)
     elif hint in (float, float | None):
         valid = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-        valid = valid or (value is None and hint != float)
+        valid = valid or (value is None and hint is not float)
     else:
         valid = isinstance(value, hint) and not isinstance(value, bool)  # type: ignore[arg-type]
     if not valid:

@@ -37,7 +37,7 @@ class BTR(MaskedReranker):
     def plans(self, sources: Sequence[str]) -> Iterator[tuple[range, RowPlan]]:
         tokens = [encode_source(self.tokenizer, source) for source in sources]
         readable = [ids or [0] for ids in tokens]
-        for group, encoded in encode_groups(self.model, readable, self.budget, by_length=self.by_length):
+        for group, encoded in encode_groups(self.model, readable, self.budget, same_length=self.same_length):
             yield group, RowPlan(self.mask, [memory if tokens[k] else None for k, memory in zip(group, encoded)])
 
     def logits(self, rows: Sequence[Row], sources: Sequence[Any]) -> Tensor:

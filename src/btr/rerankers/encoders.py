@@ -82,7 +82,7 @@ class BERT(PretrainedReranker):
         ids = {text: self.tokenizer(text)["input_ids"] for text in texts}
         texts = [text for text in texts if len(ids[text]) <= self.limit]
         scores: dict[str, float] = {}
-        for batch in make_batches([len(ids[text]) for text in texts], self.budget, by_length=self.by_length):
+        for batch in make_batches([len(ids[text]) for text in texts], self.budget, same_length=self.same_length):
             chosen = [texts[k] for k in batch]
             inputs = encoder_inputs([ids[text] for text in chosen], self.tokenizer, self.model.device, pairs=False)
             logits = self.model(**inputs).logits

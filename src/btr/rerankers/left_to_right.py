@@ -50,10 +50,10 @@ class LeftToRight(PretrainedReranker):
         sources = [encode_source(self.tokenizer, row.source) for row in rows]
         every: list[dict[str, Tensor]] = [{} for _ in rows]
         readable = [tokens or [0] for tokens in sources]
-        for group, encoded in encode_groups(self.model, readable, self.budget, by_length=self.by_length):
+        for group, encoded in encode_groups(self.model, readable, self.budget, same_length=self.same_length):
             targets = {(k, text): self.encode_target(text) for k in group for text in dict.fromkeys(rows[k].texts)}
             keys = [key for key, tokens in targets.items() if sources[key[0]] and len(tokens) <= MAX_TOKENS]
-            for batch in make_batches([len(targets[key]) for key in keys], self.budget, by_length=self.by_length):
+            for batch in make_batches([len(targets[key]) for key in keys], self.budget, same_length=self.same_length):
                 chosen = sorted((keys[k] for k in batch), key=lambda key: key[0])
                 memories = [encoded[k - group.start] for k, _ in chosen]
                 log_probs = self._log_probs([targets[key] for key in chosen], memories)

@@ -134,7 +134,7 @@ class MaskedReranker(PretrainedReranker):
         computed: LogProbs = {}
         max_rows = max(1, MAX_LOGITS // self.vocabulary_size)
         lengths = [len(plan.rows[number].ids) for number in numbers]
-        for batch in make_batches(lengths, self.budget, max_rows, by_length=self.by_length):
+        for batch in make_batches(lengths, self.budget, max_rows, same_length=self.same_length):
             # Rows of one source stand together: they attend to it as one long query.
             chosen = sorted((numbers[k] for k in batch), key=lambda number: plan.rows[number].source)
             logits = self.logits([plan.rows[number] for number in chosen], plan.sources)

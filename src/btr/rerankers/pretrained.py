@@ -20,7 +20,7 @@ class PretrainedReranker(Reranker):
         self.tokenizer: Any = loaded.tokenizer
         self.signature = f"{self.kind}|{loaded.signature.partition('|')[2]}"
         self.budget = budget or BUDGET
-        self.by_length = loaded.int8  # int8 sums depend on padding, so only rows of one length are batched
+        self.same_length = loaded.int8  # int8 sums depend on padding, so only rows of one length are batched
         self.model_name = model_name
 
     @classmethod

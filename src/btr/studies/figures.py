@@ -8,11 +8,12 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import TwoSlopeNorm
+from matplotlib.colors import Colormap, TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from btr.corpus.files import PathLike, writing
+from btr.decisions.tune import Tuned, TunedModel
 from btr.errors import InputError
 from btr.training.history import History
 from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, smooth
@@ -37,34 +38,40 @@ def save(figure: Figure, path: PathLike) -> None:
         figure.savefig(file.buffer, format=kind, dpi=200, metadata=dated.get(kind))  # type: ignore[attr-defined]
 
 
-def draw_grids(tuned: Mapping[str, Any]) -> Figure:
-    """The score by number of candidates and threshold, a map for each model; grey where it is the base model's."""
-    models, thresholds = tuned["models"], tuned["thresholds"]
-    base = list(tuned["base"]["scores"].values())[-1]
-    reach = max(1e-9, *(abs(value - base) for model in models for row in model["grid"] for value in row))
-    rows = [len(model["tops"]) for model in models]
-    scale, colours = TwoSlopeNorm(0, -reach, reach), matplotlib.colormaps[DIVERGING]
+def draw_grids(tuned: Tuned) -> Figure:
+    """Draw the score by number of candidates and threshold, one map per model; grey where it equals the base score."""
+    base = tuned.base.value
+    largest = max(1e-9, *(abs(value - base) for model in tuned.models for row in model.grid for value in row))
+    heights = [len(model.tops) for model in tuned.models]
+    scale, colours = TwoSlopeNorm(0, -largest, largest), matplotlib.colormaps[DIVERGING]
     with matplotlib.rc_context(STYLE):
-        figure = Figure((WIDTH, sum(0.28 * count + 0.75 for count in rows)), layout="constrained")
-        panels = figure.subplots(len(models), squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
-        for axes, model in zip(panels, models):
-            values = np.array(model["grid"])
-            shown = np.ma.masked_where(~np.array(model["changed"]), values - base)
-            axes.set_facecolor("#e5e5e5")
-            axes.imshow(shown, cmap=colours, norm=scale, aspect="auto")
-            if len(thresholds) <= MOST_TOLD:
-                for (k, n), value in np.ndenumerate(values):
-                    ink = "k" if np.ma.is_masked(shown[k, n]) else ink_on(colours(scale(value - base)))
-                    axes.text(n, k, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=ink)
-            best = model["best"]
-            place = thresholds.index(best["threshold"]), model["tops"].index(best["top"])
-            axes.plot(*place, "s", markersize=16, fillstyle="none", color="k", markeredgewidth=1.2)
-            ticks = range(0, len(thresholds), max(1, round(len(thresholds) / 11)))
-            axes.set_xticks(ticks, [f"{thresholds[k]:g}" for k in ticks])
-            axes.set_yticks(range(len(model["tops"])), model["tops"])
-            axes.set(xlabel="λ", ylabel="candidates")
-            axes.set_title(f"{model['scores']}: base {base:.2f}, best {last(best):.2f}", fontsize=8, loc="left")
+        figure = Figure((WIDTH, sum(0.28 * count + 0.75 for count in heights)), layout="constrained")
+        panels = figure.subplots(len(heights), squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+        for axes, model in zip(panels, tuned.models):
+            draw_grid(axes, model, tuned.thresholds, base, scale, colours)
     return figure
+
+
+def draw_grid(
+    axes: Axes, model: TunedModel, thresholds: Sequence[float], base: float, scale: TwoSlopeNorm, colours: Colormap
+) -> None:
+    """Draw one model's map."""
+    values = np.array(model.grid)
+    shown = np.ma.masked_where(~np.array(model.changed), values - base)
+    axes.set_facecolor("#e5e5e5")
+    axes.imshow(shown, cmap=colours, norm=scale, aspect="auto")
+    if len(thresholds) <= MOST_TOLD:
+        for (k, n), value in np.ndenumerate(values):
+            ink = "k" if np.ma.is_masked(shown[k, n]) else ink_on(colours(scale(value - base)))
+            axes.text(n, k, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=ink)
+    best = thresholds.index(model.best.threshold), model.tops.index(model.best.top or 0)
+    axes.plot(*best, "s", markersize=16, fillstyle="none", color="k", markeredgewidth=1.2)
+    ticks = range(0, len(thresholds), max(1, round(len(thresholds) / 11)))
+    axes.set_xticks(ticks, [f"{thresholds[k]:g}" for k in ticks])
+    axes.set_yticks(range(len(model.tops)), [str(top) for top in model.tops])
+    axes.set(xlabel="λ", ylabel="candidates")
+    title = f"{model.scores}: base {base:.2f}, best {model.best_score.value:.2f}"
+    axes.set_title(title, fontsize=8, loc="left")
 
 
 def ink_on(colour: Sequence[float]) -> str:
@@ -72,11 +79,6 @@ def ink_on(colour: Sequence[float]) -> str:
     linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in colour[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "k" if luminance > 0.179 else "w"
-
-
-def last(score: Mapping[str, Any]) -> float:
-    """The number that a score is known by."""
-    return float(list(score["scores"].values())[-1])
 
 
 def draw_lines(curves: Mapping[str, Curve], x: str, y: str, markers: bool = True) -> Figure:
