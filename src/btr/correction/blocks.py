@@ -14,6 +14,7 @@ from btr.corpus.files import PathLike, not_text, reading, refuse_utf16
 from btr.correction.segments import LINE_PREFIX, LONG_LINE
 
 READ = 1 << 16  # bytes at a time
+BATCH_CHARACTERS = 6_000  # of a text, whose sentences are batched together
 MAX_BLOCK = 8_000  # characters; a longer paragraph is cut at the end of a sentence
 STOP = r"[.!?…][\"'”’)\]]*\s+(?=[^\sa-z])"
 BREAK = rf"\n(?<![^\n]{{{LONG_LINE}}}\n)(?![ \t]*[a-z])|\n(?={LINE_PREFIX})"  # the end of a line and of a sentence
@@ -175,3 +176,17 @@ class Paragraph:
         prose, too_long = bool(ends) and not self.torn, not ends and not self.torn
         block, self.text, self.torn = self.text[:end], self.text[end:], not ends
         return block, prose, too_long
+
+
+def batch_blocks(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+    """Group the blocks of a text, so that the sentences of several are batched together."""
+    batch: list[Block] = []
+    size = 0
+    for block in blocks:
+        batch.append(block)
+        size += len(block.text)
+        if size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

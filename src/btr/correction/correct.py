@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from btr.corpus.files import PathLike, check_text, file_signature, read_lines, writing
 from btr.correction import MODEL, RERANKERS
-from btr.correction.blocks import Block, read_blocks
+from btr.correction.blocks import Block, batch_blocks, read_blocks
 from btr.correction.records import NOT_ENGLISH, TOO_LONG, CorrectedBlock, CorrectedSentence, Correction
 from btr.correction.render import FORMS, FORMS_WITH_PROBABILITIES, Renderer
 from btr.decisions import Verdict
@@ -129,8 +129,6 @@ def correct_blocks(
     counts: CorrectionCounts,
 ) -> None:
     """Correct a text block by block, and write it in a form."""
-    from btr.correction.corrector import batch_blocks
-
     probabilities = form in FORMS_WITH_PROBABILITIES
     batches = batch_blocks(read_blocks(path, markdown))
 

@@ -1,45 +1,43 @@
 """A base model, a reranker and settings put together: text in, corrections with all that led to them out."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 from unicodedata import normalize
 
 import torch
 
 from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
-from btr.candidates.generate import generate_many, load_engine
+from btr.candidates.generate import generate_many
 from btr.corpus.candidates import Candidates
 from btr.corpus.files import check_text
 from btr.corpus.scores import Scored, Scores
 from btr.correction import MODEL, NO_RERANKER, RERANKERS
-from btr.correction.blocks import Block, cut_blocks
+from btr.correction.blocks import Block, batch_blocks, cut_blocks
 from btr.correction.describe import ExaminedBlock, ExaminedSentence, describe
 from btr.correction.language import is_english, words_for_language_detection
+from btr.correction.loading import folder_state, load_engine_once, load_reranker_once
 from btr.correction.records import CorrectedBlock, Correction
 from btr.correction.segments import cut_segments
+from btr.correction.selection import decide_without_reranker, in_threads, restore, widen
 from btr.decisions import Choice, Decision, Settings, competing, decide
-from btr.decisions.decide import combine, conclude, eligible
+from btr.decisions.decide import combine, eligible
 from btr.decisions.settings import find_profile
 from btr.errors import InputError
 from btr.models.int8_layers import can_quantise
 from btr.models.load import choose_device, is_t5
 from btr.models.locate import locate_model
-from btr.rerankers import load_reranker, parse_name
+from btr.rerankers import parse_name
 from btr.rerankers.base import Reranker
 
 MAX_LENGTH = 128  # tokens of a sentence, as in training
 LENGTH_PENALTY = 0.0  # rank candidates by log-probability; better on CoNLL-13 than the mean over tokens
-BATCH_CHARACTERS = 6_000  # of a text, whose sentences are batched together
 CACHED_WORDS = 100_000
 MAX_CACHED_WORD = 40  # characters
-CACHED_MODELS = 4  # per process
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,102 +266,3 @@ class Corrector:
     def forget_words(self) -> None:
         """Forget all words of earlier texts."""
         self._round_trip.cache_clear()
-
-
-def decide_without_reranker(row: Candidates, settings: Settings) -> Decision:
-    """Leave the base candidate; the probabilities are the base model's own among the candidates."""
-    scores = row.log_probs or (None,) * len(row.texts)
-    decision = decide(Scored(row, (scores,)), ("base",), replace(settings, gap=None, weights={}))
-    choice = conclude(row, settings, 0, 0.0)
-    return Decision(choice.text, choice.index, choice.verdict, 0, decision.probabilities, 0.0)
-
-
-def restore(
-    row: Candidates, kept: Sequence[int], scored: Candidates, decision: Decision
-) -> tuple[Candidates, Decision]:
-    """Bring a decision among selected candidates back to all; those that a reranker proposed come last."""
-    proposed = range(len(kept), len(scored.texts))
-    indices = [*kept, *range(len(row.texts), len(row.texts) + len(proposed))]
-    probabilities = [0.0] * (len(row.texts) + len(proposed))
-    for index, probability in zip(indices, decision.probabilities):
-        probabilities[index] = probability
-    if proposed:
-        row = replace(
-            row,
-            texts=(*row.texts, *scored.texts[len(kept) :]),
-            log_probs=None if row.log_probs is None else (*row.log_probs, *[None] * len(proposed)),
-        )
-    index, suggestion = indices[decision.index], indices[decision.suggestion]
-    return row, replace(decision, index=index, suggestion=suggestion, probabilities=tuple(probabilities))
-
-
-def widen(row: Candidates, scored: Scored | None, count: int) -> Scored:
-    """Return scores of all candidates of a row, None for those that were not scored; `count` is that of rerankers."""
-    if scored is None:
-        return Scored(row, ((None,) * len(row.texts),) * count)
-    if scored.candidates.texts[: len(row.texts)] == row.texts:
-        return scored
-    columns = [dict(zip(scored.candidates.texts, scores)) for scores in scored.scores]
-    return Scored(row, tuple(tuple(column.get(text) for text in row.texts) for column in columns))
-
-
-Result = TypeVar("Result")
-
-
-def in_threads(
-    work: Callable[[Sequence[Candidates]], list[Result]], rows: Sequence[Candidates], threads: int
-) -> list[Result]:
-    """Give each thread sources of its own, of similar lengths; one torch thread each keeps all cores busy."""
-    if threads == 1 or len(rows) < threads:
-        return work(rows) if rows else []
-    order = sorted(range(len(rows)), key=lambda k: len(rows[k].source))
-    ends = list(accumulate(1 + len(rows[k].source) for k in order))
-    parts = [[k for k, end in zip(order, ends) if (end - 1) * threads // ends[-1] == n] for n in range(threads)]
-    before = torch.get_num_threads()
-    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        try:
-            done = list(pool.map(work, [[rows[k] for k in part] for part in parts]))
-        finally:
-            torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
-    results = {k: each for part, result in zip(parts, done) for k, each in zip(part, result)}
-    return [results[k] for k in range(len(rows))]
-
-
-def batch_blocks(blocks: Iterable[Block]) -> Iterator[list[Block]]:
-    """Group the blocks of a text, so that the sentences of several are batched together."""
-    batch: list[Block] = []
-    size = 0
-    for block in blocks:
-        batch.append(block)
-        size += len(block.text)
-        if size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-FolderState = tuple[tuple[str, int, int], ...]
-
-
-def folder_state(name: str) -> FolderState:
-    """Return what shows that a model's folder has changed: its files' names, times and sizes."""
-    folder = Path(locate_model(name))
-    files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
-    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
-
-
-@lru_cache(CACHED_MODELS)
-def load_engine_once(model: str, state: FolderState, device: str | None) -> Engine:
-    """Load a base model: CTranslate2 in int8 for a T5, else `transformers`. A changed `state` loads it anew."""
-    if is_t5(model):
-        return load_engine(model, "ctranslate2", dtype="int8", device=device)
-    return load_engine(model, "transformers", device=device)
-
-
-@lru_cache(CACHED_MODELS)
-def load_reranker_once(
-    names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool
-) -> Reranker:
-    """Load rerankers. A changed `state` loads them anew."""
-    return load_reranker(names, device=device, int8=int8)

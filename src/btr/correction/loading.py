@@ -1,0 +1,38 @@
+"""Models that stay loaded: a second corrector with the same models takes no time."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from btr.candidates.engine import Engine
+from btr.candidates.generate import load_engine
+from btr.models.load import is_t5
+from btr.models.locate import locate_model
+from btr.rerankers import load_reranker
+from btr.rerankers.base import Reranker
+
+CACHED_MODELS = 4  # per process
+
+FolderState = tuple[tuple[str, int, int], ...]
+
+
+def folder_state(name: str) -> FolderState:
+    """Return what shows that a model's folder has changed: its files' names, times and sizes."""
+    folder = Path(locate_model(name))
+    files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+
+
+@lru_cache(CACHED_MODELS)
+def load_engine_once(model: str, state: FolderState, device: str | None) -> Engine:
+    """Load a base model: CTranslate2 in int8 for a T5, else `transformers`. A changed `state` loads it anew."""
+    if is_t5(model):
+        return load_engine(model, "ctranslate2", dtype="int8", device=device)
+    return load_engine(model, "transformers", device=device)
+
+
+@lru_cache(CACHED_MODELS)
+def load_reranker_once(
+    names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool
+) -> Reranker:
+    """Load rerankers. A changed `state` loads them anew."""
+    return load_reranker(names, device=device, int8=int8)

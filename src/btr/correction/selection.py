@@ -1,0 +1,72 @@
+"""From all candidates to those that compete and back, and scoring on all cores."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import accumulate
+from typing import TypeVar
+
+import torch
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.scores import Scored
+from btr.decisions import Decision, Settings, decide
+from btr.decisions.decide import conclude
+
+Result = TypeVar("Result")
+
+
+def decide_without_reranker(row: Candidates, settings: Settings) -> Decision:
+    """Leave the base candidate; the probabilities are the base model's own among the candidates."""
+    scores = row.log_probs or (None,) * len(row.texts)
+    decision = decide(Scored(row, (scores,)), ("base",), replace(settings, gap=None, weights={}))
+    choice = conclude(row, settings, 0, 0.0)
+    return Decision(choice.text, choice.index, choice.verdict, 0, decision.probabilities, 0.0)
+
+
+def restore(
+    row: Candidates, kept: Sequence[int], scored: Candidates, decision: Decision
+) -> tuple[Candidates, Decision]:
+    """Bring a decision among selected candidates back to all; those that a reranker proposed come last."""
+    proposed = range(len(kept), len(scored.texts))
+    indices = [*kept, *range(len(row.texts), len(row.texts) + len(proposed))]
+    probabilities = [0.0] * (len(row.texts) + len(proposed))
+    for index, probability in zip(indices, decision.probabilities):
+        probabilities[index] = probability
+    if proposed:
+        row = replace(
+            row,
+            texts=(*row.texts, *scored.texts[len(kept) :]),
+            log_probs=None if row.log_probs is None else (*row.log_probs, *[None] * len(proposed)),
+        )
+    index, suggestion = indices[decision.index], indices[decision.suggestion]
+    return row, replace(decision, index=index, suggestion=suggestion, probabilities=tuple(probabilities))
+
+
+def widen(row: Candidates, scored: Scored | None, count: int) -> Scored:
+    """Return scores of all candidates of a row, None for those that were not scored; `count` is that of rerankers."""
+    if scored is None:
+        return Scored(row, ((None,) * len(row.texts),) * count)
+    if scored.candidates.texts[: len(row.texts)] == row.texts:
+        return scored
+    columns = [dict(zip(scored.candidates.texts, scores)) for scores in scored.scores]
+    return Scored(row, tuple(tuple(column.get(text) for text in row.texts) for column in columns))
+
+
+def in_threads(
+    work: Callable[[Sequence[Candidates]], list[Result]], rows: Sequence[Candidates], threads: int
+) -> list[Result]:
+    """Give each thread sources of its own, of similar lengths; one torch thread each keeps all cores busy."""
+    if threads == 1 or len(rows) < threads:
+        return work(rows) if rows else []
+    order = sorted(range(len(rows)), key=lambda k: len(rows[k].source))
+    ends = list(accumulate(1 + len(rows[k].source) for k in order))
+    parts = [[k for k, end in zip(order, ends) if (end - 1) * threads // ends[-1] == n] for n in range(threads)]
+    before = torch.get_num_threads()
+    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        try:
+            done = list(pool.map(work, [[rows[k] for k in part] for part in parts]))
+        finally:
+            torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
+    results = {k: each for part, result in zip(parts, done) for k, each in zip(part, result)}
+    return [results[k] for k in range(len(rows))]
