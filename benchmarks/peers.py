@@ -35,6 +35,7 @@ from btr.corpus.files import writing
 from btr.errors import InputError
 from btr.metrics.evaluate import break_down
 from btr.metrics.gold import Gold, load_gold
+from btr.metrics.results import breakdown_to_dict
 from btr.tables import make_table, print_signature
 
 LEVELS = "ABC"
@@ -127,7 +128,7 @@ class Set:
         counts = self.gold.metric.counts(hypotheses)
         score = self.gold.metric.score_counts(counts).to_dict()
         if self.gold.groups:
-            score["by"] = break_down(self.gold, counts, hypotheses, ["group"])
+            score["by"] = breakdown_to_dict(break_down(self.gold, counts, hypotheses, ["group"]))
         return score
 
 

@@ -11,7 +11,7 @@ import btr
 from btr.correction.blocks import read_blocks
 from btr.correction.corrector import Corrector
 from btr.correction.render import Renderer
-from btr.tables import print_score
+from btr.tables import print_evaluation
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 110
@@ -19,8 +19,8 @@ WIDTH = 110
 
 def main() -> None:
     console = start("btr evaluate examples/base.txt --metric m2 --gold examples/gold.m2")
-    score = btr.evaluate(ROOT / "examples/base.txt", metric="m2", gold=[ROOT / "examples/gold.m2"])
-    print_score(score.to_dict(), console)
+    result = btr.evaluate(ROOT / "examples/base.txt", metric="m2", gold=[ROOT / "examples/gold.m2"])
+    print_evaluation(result, console)
     save(console, "evaluate")
     records = list(Corrector.load().correct_blocks(list(read_blocks(ROOT / "examples/letter.md", markdown=True))))
     console = start("btr correct examples/letter.md --diff")

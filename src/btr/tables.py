@@ -10,78 +10,76 @@ from rich.table import Table
 
 from btr.decisions.rerank import Reranked
 from btr.decisions.tune import Tuned, Tuning
+from btr.metrics.results import Comparison, Evaluation, Part, Score
 
 
-def print_score(score: Mapping[str, Any], console: Console) -> None:
-    """A score with its interval, its breakdowns and its signature."""
-    confidence = score.get("confidence", {})
-    table = make_table("", [name_column(name) for name in score["scores"]])
-    table.add_row(score["metric"].upper(), *(f"{value:.2f}" for value in score["scores"].values()))
-    if confidence:
-        low_high = (confidence[name] for name in score["scores"])
-        label = f"[dim]{confidence['level']:.0%} interval[/]"
-        table.add_row(label, *(f"[dim]{low:.2f} to {high:.2f}[/]" for low, high in low_high))
+def print_evaluation(result: Evaluation, console: Console) -> None:
+    """Print a score with its intervals, its breakdowns and its signature."""
+    table = make_table("", list(result.columns.values()))
+    table.add_row(result.title, *_cells((result.scores[name] for name in result.columns), ".2f"))
+    if result.confidence:
+        intervals = (result.confidence.intervals[name] for name in result.columns)
+        label = f"[dim]{result.confidence.level:.0%} interval[/]"
+        table.add_row(label, *(f"[dim]{low:.2f} to {high:.2f}[/]" for low, high in intervals))
     console.print(table)
-    if "candidates" in score:
-        shares = score["candidates"]
+    if result.oracle:
         console.print(
-            f"Oracle: {shares['gold_percent']:.2f} % of sentences have the gold among their candidates; "
-            f"{shares['unique_percent']:.2f} % of candidates are unique."
+            f"Oracle: {result.oracle.gold_percent:.2f} % of sentences have the gold among their candidates; "
+            f"{result.oracle.unique_percent:.2f} % of candidates are unique."
         )
-    if "rank" in score:
-        console.print(f"Candidates of rank {score['rank']}.")
-    for kind, rows in score.get("by", {}).items():
-        print_breakdown(kind, rows, console)
-    if score.get("std_over_draws"):
-        console.print(f"Standard deviation over draws of references: {score['std_over_draws']:.2f}")
-    console.print(", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in score["counts"].items()))
-    print_signature(score["signature"], console)
+    if result.rank is not None:
+        console.print(f"Candidates of rank {result.rank}.")
+    for kind, parts in result.by.items():
+        print_breakdown(kind, parts, result, console)
+    if result.details.get("std_over_draws"):
+        console.print(f"Standard deviation over draws of references: {result.details['std_over_draws']:.2f}")
+    console.print(", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in result.counts.items()))
+    print_signature(result.signature, console)
 
 
-def print_breakdown(kind: str, rows: Mapping[str, Any], console: Console) -> None:
-    """Scores by group, operation or type; within groups, a table each of F by operation and by type."""
-    first = next(iter(rows.values()))
-    names = list(first["scores"])
-    table = make_table(kind, [*(name_column(name) for name in names), *first["counts"]])
-    for label, row in rows.items():
-        cells = _cells((row["scores"][name] for name in names), ".2f")
-        table.add_row(escape(label), *cells, *(f"{count:,}" for count in row["counts"].values()))
+def print_breakdown(kind: str, parts: Mapping[str, Part], score: Score, console: Console) -> None:
+    """Print scores by group, operation or type; within groups also tables of the main score by operation and type."""
+    first = next(iter(parts.values()))
+    table = make_table(kind, [*score.columns.values(), *first.counts])
+    for label, part in parts.items():
+        cells = _cells((part.scores[name] for name in score.columns), ".2f")
+        table.add_row(escape(label), *cells, *(f"{count:,}" for count in part.counts.values()))
     console.print(table)
-    for inner in ("operation", "type"):
-        if kind == "group" and inner in first:
-            labels = list(dict.fromkeys(label for row in rows.values() for label in row[inner]))
-            grid = make_table(f"{name_column(names[-1])} by {inner}", [escape(group) for group in rows])
-            for label in labels:
-                grid.add_row(label, *(_last(row[inner].get(label)) for row in rows.values()))
-            grid.add_row("all", *(_last(row) for row in rows.values()))
-            console.print(grid)
+
+    def main_score(part: Part | None) -> str:
+        return f"{part.scores[score.main_score]:.2f}" if part else "–"
+
+    for inner in first.by:
+        labels = list(dict.fromkeys(label for part in parts.values() for label in part.by[inner]))
+        grid = make_table(f"{score.columns[score.main_score]} by {inner}", [escape(group) for group in parts])
+        for label in labels:
+            grid.add_row(label, *(main_score(part.by[inner].get(label)) for part in parts.values()))
+        grid.add_row("all", *map(main_score, parts.values()))
+        console.print(grid)
 
 
-def _last(row: Mapping[str, Any] | None) -> str:
-    return f"{_known_by(row):.2f}" if row else "–"
-
-
-def print_comparison(result: Mapping[str, Any], console: Console) -> None:
-    """Two outputs and their difference, with the tests' p-values."""
-    names = list(result["difference"])
-    table = make_table(result["metric"].upper(), [name_column(name) for name in names])
-    for side in ("a", "b"):
-        table.add_row(f"{side.upper()} {escape(result[side]['file'])}", *_cells(result[side]["scores"].values(), ".2f"))
-    table.add_row("B - A", *_cells(result["difference"].values(), "+.2f"), style="bold")
-    tests = result["significance"]
-    intervals = (tests["bootstrap"][name]["interval"] for name in names)
-    table.add_row("[dim]95% interval[/]", *(f"[dim]{low:+.2f} to {high:+.2f}[/]" for low, high in intervals))
-    table.add_section()
-    table.add_row("p, bootstrap", *_cells((tests["bootstrap"][name]["p"] for name in names), ".4f"))
-    table.add_row("p, randomisation", *_cells((tests["randomisation"][n]["p"] for n in names), ".4f"))
-    table.add_row("p, t-test of sentences", *[""] * (len(names) - 1), f"{tests['t_test']['p']:.4f}")
-    console.print(table)
-    sentences = result["sentences"]
-    console.print(
-        f"{sentences['changed']:,} of {sentences['all']:,} sentences differ: {sentences['better']:,} better and "
-        f"{sentences['worse']:,} worse in B."
+def print_comparison(result: Comparison, console: Console) -> None:
+    """Print two outputs and their difference, with the p-values of the tests."""
+    columns, tests = result.a.columns, result.significance
+    table = make_table(result.a.title, list(columns.values()))
+    for side, file, score in zip("AB", result.files, (result.a, result.b)):
+        table.add_row(f"{side} {escape(file)}", *_cells((score.scores[name] for name in columns), ".2f"))
+    table.add_row("B - A", *_cells((result.difference[name] for name in columns), "+.2f"), style="bold")
+    intervals = (tests.bootstrap[name].interval or () for name in columns)
+    table.add_row(
+        "[dim]95% interval[/]", *(f"[dim]{' to '.join(f'{100 * end:+.2f}' for end in ends)}[/]" for ends in intervals)
     )
-    print_signature(result["signature"], console)
+    table.add_section()
+    table.add_row("p, bootstrap", *_cells((tests.bootstrap[name].p for name in columns), ".4f"))
+    table.add_row("p, randomisation", *_cells((tests.randomisation[name].p for name in columns), ".4f"))
+    table.add_row("p, t-test of sentences", *[""] * (len(columns) - 1), f"{tests.t_test.p:.4f}")
+    console.print(table)
+    sentences = result.sentences
+    console.print(
+        f"{sentences.changed:,} of {sentences.all:,} sentences differ: {sentences.better:,} better and "
+        f"{sentences.worse:,} worse in B."
+    )
+    print_signature(result.a.signature, console)
 
 
 def print_reranked(result: Reranked, console: Console) -> None:
@@ -139,10 +137,6 @@ def print_tuned(result: Tuned, console: Console) -> None:
         weights = " + ".join(f"{weight:g} · {kind}" for kind, weight in result.mixture.best.weights.items())
         console.print(f"Mixture: {weights}", soft_wrap=True)
     print_signature(result.signature, console)
-
-
-def _known_by(score: Mapping[str, Any]) -> float:
-    return float(list(score["scores"].values())[-1])
 
 
 FLAGS = {

@@ -22,7 +22,7 @@ def test_text_rank_and_rank_files_agree():
     files = btr.evaluate([EXAMPLES / "base.txt", EXAMPLES / "second.txt"], gold=GOLD, rank=2)
     assert text.scores == ranked.scores
     assert ranked.signature == text.signature
-    assert ranked.extra["rank"] == 1
+    assert ranked.rank == 1
     assert files.scores == btr.evaluate(EXAMPLES / "second.txt", gold=GOLD).scores
 
 
@@ -41,7 +41,7 @@ def test_oracle():
     given = btr.evaluate(EXAMPLES / "candidates.jsonl", gold=GOLD, reference=REFERENCES, oracle=True)
     assert base.value < oracle.value < 100
     assert oracle.scores == given.scores  # the references are what the annotators' edits make
-    assert oracle.extra["candidates"]["gold_percent"] == 85
+    assert oracle.oracle.gold_percent == 85
     gleu = [btr.evaluate(EXAMPLES / "candidates.jsonl", oracle=o, resamples=0, **GLEU).value for o in (False, True)]
     assert gleu[0] < gleu[1] < 100
 
@@ -53,10 +53,10 @@ def test_groups_by_file_and_by_label_agree(tmp_path):
     write_lines(tmp_path / "labels", ["A"] * 8 + ["B"] * 12)
     files = btr.evaluate(EXAMPLES / "base.txt", gold=[tmp_path / "A.test.m2", tmp_path / "B.test.m2"], by=["group"])
     labels = btr.evaluate(EXAMPLES / "base.txt", gold=GOLD, groups=tmp_path / "labels", by=["group"])
-    assert files.extra["by"] == labels.extra["by"]
-    assert {name: row["sentences"] for name, row in files.extra["by"]["group"].items()} == {"A": 8, "B": 12}
+    assert files.by == labels.by
+    assert {name: part.sentences for name, part in files.by["group"].items()} == {"A": 8, "B": 12}
     gleu = btr.evaluate(EXAMPLES / "base.txt", groups=tmp_path / "labels", by=["group"], resamples=10, **GLEU)
-    assert set(gleu.extra["by"]["group"]) == {"A", "B"}
+    assert set(gleu.by["group"]) == {"A", "B"}
 
 
 def test_operations_add_up(tmp_path):
@@ -69,32 +69,31 @@ def test_operations_add_up(tmp_path):
         by=["operation", "type", "group"],
         resamples=0,
     )
-    by = score.extra["by"]
     for kind in ("operation", "type"):
-        sums = {name: sum(row["counts"][name] for row in by[kind].values()) for name in score.counts}
+        sums = {name: sum(part.counts[name] for part in score.by[kind].values()) for name in score.counts}
         assert sums == score.counts
-    for group in by["group"].values():
-        assert sum(row["counts"]["gold"] for row in group["operation"].values()) == group["counts"]["gold"]
-    assert set(by["operation"]) == {"Missing", "Replacement", "Unnecessary"}
+    for group in score.by["group"].values():
+        assert sum(part.counts["gold"] for part in group.by["operation"].values()) == group.counts["gold"]
+    assert set(score.by["operation"]) == {"Missing", "Replacement", "Unnecessary"}
 
 
 def test_confidence_is_in_percent_and_optional():
     score = btr.evaluate(EXAMPLES / "base.txt", gold=GOLD)
-    low, high = score.extra["confidence"]["f0.5"]
+    low, high = score.confidence.intervals["f0.5"]
     assert low < score.value < high <= 100
-    assert "confidence" not in btr.evaluate(EXAMPLES / "base.txt", gold=GOLD, resamples=0).extra
+    assert btr.evaluate(EXAMPLES / "base.txt", gold=GOLD, resamples=0).confidence is None
 
 
 def test_compare():
     result = btr.compare(EXAMPLES / "base.txt", EXAMPLES / "second.txt", gold=GOLD)
     a, b = (btr.evaluate(EXAMPLES / name, gold=GOLD) for name in ("base.txt", "second.txt"))
-    assert result["a"]["scores"] == a.scores
-    assert result["difference"]["f0.5"] == pytest.approx(b.value - a.value)
-    low, high = result["significance"]["bootstrap"]["f0.5"]["interval"]
-    assert low < result["difference"]["f0.5"] < high
+    assert result.a.scores == a.scores
+    assert result.difference["f0.5"] == pytest.approx(b.value - a.value)
+    low, high = result.to_dict()["significance"]["bootstrap"]["f0.5"]["interval"]
+    assert low < result.difference["f0.5"] < high
     same = btr.compare(EXAMPLES / "base.txt", EXAMPLES / "base.txt", resamples=50, **GLEU)
-    assert same["difference"]["gleu"] == 0
-    assert same["sentences"] == {"changed": 0, "better": 0, "worse": 0, "all": 20}
+    assert same.difference["gleu"] == 0
+    assert same.to_dict()["sentences"] == {"changed": 0, "better": 0, "worse": 0, "all": 20}
 
 
 def files(tmp_path):
@@ -129,6 +128,8 @@ def files(tmp_path):
         ("other.jsonl", {"gold": GOLD}, "line 20: its source is not the one of .*gold.m2"),
         ("few.jsonl", {**GLEU, "reference": "uneven.jsonl"}, "line 2: has 2 references, but line 1 has 1"),
         ("few.jsonl", {"metric": "errant", "gold": GOLD, "mode": "x"}, "mode must be one of correction"),
+        ("few.jsonl", {"gold": GOLD, "mode": "detection"}, "--mode is no option of m2"),
+        ("few.jsonl", {**GLEU, "beta": 1}, "--beta is no option of gleu"),
     ],
 )
 def test_bad_input(tmp_path, hypotheses, options, message):
@@ -145,7 +146,7 @@ def test_types_of_another_corpus_are_refused(tmp_path):
     with pytest.raises(InputError, match="--by type needs ERRANT's types"):
         btr.evaluate(tmp_path / "out.txt", metric="errant", gold=tmp_path / "conll.m2", by="type")
     score = btr.evaluate(tmp_path / "out.txt", metric="errant", gold=tmp_path / "conll.m2", by="operation")
-    assert score.extra["by"]["operation"]["Replacement"]["counts"]["correct"] == 1
+    assert score.by["operation"]["Replacement"].counts["correct"] == 1
 
 
 def test_several_files_need_a_rank():
@@ -159,7 +160,7 @@ def test_groups_of_files_with_one_name(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "dev.m2").write_text("\n\n".join(part))
     score = btr.evaluate(EXAMPLES / "base.txt", gold=[tmp_path / "x/dev.m2", tmp_path / "y/dev.m2"], by=["group"])
-    assert len(score.extra["by"]["group"]) == 2
+    assert len(score.by["group"]) == 2
 
 
 def test_json_with_spaces_is_json(tmp_path):

@@ -25,7 +25,7 @@ def test_golden(data, hypotheses, references, mean, deviation):
         list(read_lines(folder / hypotheses))
     )
     assert round(score.scores["gleu"] / 100, 6) == mean
-    assert round(score.extra["std_over_draws"] / 100, 6) == deviation
+    assert round(score.details["std_over_draws"] / 100, 6) == deviation
 
 
 def test_by_hand():

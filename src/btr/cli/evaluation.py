@@ -40,8 +40,8 @@ def evaluate(
     oracle: Annotated[bool, typer.Option("--oracle", help="Score the best that the candidates allow.")] = False,
     by: Annotated[list[str] | None, typer.Option(help="Break down by group, operation or type; repeatable.")] = None,
     groups: Annotated[Path | None, typer.Option(help="A group's label for each sentence, one a line.")] = None,
-    mode: Mode = "correction",
-    beta: Beta = 0.5,
+    mode: Mode = None,
+    beta: Beta = None,
     resamples: Resamples = 1000,
     processes: Processes = None,
     as_json: Json = False,
@@ -56,9 +56,9 @@ def evaluate(
     btr evaluate candidates.jsonl --oracle --reference ref.txt --gold test.m2 --json
     """
     import btr
-    from btr.tables import print_score
+    from btr.tables import print_evaluation
 
-    score = btr.evaluate(
+    result = btr.evaluate(
         hypotheses,
         metric=metric,
         gold=gold or (),
@@ -73,7 +73,7 @@ def evaluate(
         resamples=resamples,
         processes=processes,
     )
-    show(score.to_dict(), as_json, print_score)
+    show(result, as_json, print_evaluation)
 
 
 @app.command()
@@ -85,8 +85,8 @@ def compare(
     source: Source = None,
     reference: Reference = None,
     rank: Rank = None,
-    mode: Mode = "correction",
-    beta: Beta = 0.5,
+    mode: Mode = None,
+    beta: Beta = None,
     resamples: Annotated[int, typer.Option(min=1, help="Resamples of the bootstrap and the randomisation.")] = 1000,
     processes: Processes = None,
     as_json: Json = False,

@@ -20,13 +20,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Metric = Annotated[str, typer.Option(help="m2, errant or gleu.")]
-Gold = Annotated[list[Path] | None, typer.Option(help="Gold M2 file; several are one corpus, each a group.")]
-Source = Annotated[Path | None, typer.Option(help="Sources, one a line (for gleu).")]
+Metric = Annotated[str, typer.Option(help="m2, errant, gleu, or a metric that another package has registered.")]
+Gold = Annotated[list[Path] | None, typer.Option(help="Gold M2 file; several form one corpus, one group per file.")]
+Source = Annotated[Path | None, typer.Option(help="Sources, one per line (for gleu).")]
 Reference = Annotated[list[Path] | None, typer.Option(help="References: text, or JSON lines; may be repeated.")]
-Rank = Annotated[int | None, typer.Option(min=1, help="Which of the candidates, from 1.")]
-Mode = Annotated[str, typer.Option(help="For errant: correction, detection or token-detection.")]
-Beta = Annotated[float, typer.Option(help="Weight of recall in F.")]
+Rank = Annotated[int | None, typer.Option(min=1, help="Rank of the candidates to score, from 1.")]
+Mode = Annotated[str | None, typer.Option(help="For errant: correction (the default), detection or token-detection.")]
+Beta = Annotated[float | None, typer.Option(help="Weight of recall in F, for m2 and errant (default: 0.5).")]
 Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for intervals; 0 for none.")]
 Processes = Annotated[int | None, typer.Option(min=1, help="Processes to count with; all cores by default.")]
 Average = Annotated[str | None, typer.Option(help="How models of a kind are averaged: log, probability or f.")]

@@ -147,12 +147,17 @@ def file_hash(path: PathLike) -> str:
     return digest.hexdigest()[:8]
 
 
-def file_signature(path: PathLike, what: str) -> str:
-    """Return a file's name and hash, as signatures have them; `what` says in messages what the file holds."""
+def check_is_file(path: PathLike, what: str) -> None:
+    """Refuse what can be read only once; `what` says in the message what the file holds."""
     if os.fspath(path) == "-" or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
         raise InputError(
             f"{path} ({what}): is read twice, which standard input, a pipe or a device can't be; save it to a file."
         )
+
+
+def file_signature(path: PathLike, what: str) -> str:
+    """Return a file's name and hash, as signatures have them; `what` says in messages what the file holds."""
+    check_is_file(path, what)
     return f"{Path(path).name}#{file_hash(path)}"
 
 

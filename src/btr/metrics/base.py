@@ -1,108 +1,143 @@
-"""What all metrics share: counts per sentence and hypothesis, once; and a corpus score as a fold over them.
+"""What all metrics share: counts per sentence and hypothesis, made once, and corpus scores aggregated from them.
 
-Whatever asks for many scores of the same hypotheses (a grid over thresholds, a bootstrap, a breakdown) counts nothing
-again: it folds other rows of the same table.
+Whatever needs many scores of the same hypotheses (a grid over thresholds, a bootstrap, a breakdown) counts nothing
+again: it aggregates other rows of the same array of counts.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from btr import __version__
+from btr.errors import InputError
+from btr.metrics.inputs import MetricFiles, MetricOptions
+from btr.metrics.results import Part, Score
 from btr.pool import parallel_map
 
 Array = NDArray[Any]
-
-
-def signature(metric: str, **options: str) -> str:
-    """What must agree for two scores to be compared, e.g. `m2|gold:test.m2#3f2a9c01|beta:0.5|unchanged:2|btr:0.1.0`."""
-    return "|".join([metric, *(f"{name}:{value}" for name, value in options.items() if value), f"btr:{__version__}"])
-
-
-@dataclass(frozen=True)
-class Score:
-    """A corpus score in percent, what it was computed from, and what makes it comparable."""
-
-    metric: str
-    scores: dict[str, float]
-    counts: dict[str, int]
-    signature: str
-    extra: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def value(self) -> float:
-        """The one number that the metric is known by: F or GLEU, the last of the scores."""
-        return list(self.scores.values())[-1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        head = {"metric": self.metric, "scores": self.scores, "counts": self.counts}
-        return {**head, **self.extra, "signature": self.signature}
+Counts = Any  # what a metric counts of one hypothesis; each metric has a type for it
 
 
 class Metric(ABC):
-    """A metric over a fixed gold corpus."""
+    """A metric over a fixed corpus. What stands here is all that the package knows about a metric."""
 
-    name: str
-    min_per_process = 100  # how many sentences are worth a process of their own
+    name: ClassVar[str]  # in METRICS, in signatures and in JSON
+    title: ClassVar[str]  # in tables
+    needs: ClassVar[tuple[str, ...]]  # kinds of files: gold, source, reference; the first has the corpus's sentences
+    options: ClassVar[tuple[str, ...]] = ()  # those of MetricOptions that the metric has
+    breakdowns: ClassVar[tuple[str, ...]] = ()  # what `parts` can break a score down by
+    min_per_process = 100  # sentences below which a further process costs more than it saves
 
     def __init__(self, size: int, processes: int | None = None) -> None:
         self.size = size
         self.processes = processes
-        self._known: dict[tuple[int, str], Any] = {}
+        self._cache: dict[tuple[int, str], Counts] = {}
+
+    @classmethod
+    @abstractmethod
+    def from_files(cls, files: MetricFiles, options: MetricOptions, processes: int | None = None) -> Self:
+        """Build the metric from the files that it needs."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, str]:
+        """The names of the scores in JSON, and in tables."""
+
+    @property
+    def main_score(self) -> str:
+        """The name of the score that the metric is known by; the last one unless a metric says otherwise."""
+        return list(self.columns)[-1]
 
     @abstractmethod
-    def signature(self) -> str:
-        """Metric, gold file and its hash, options, versions: what two scores must share to be compared."""
+    def signature_fields(self) -> dict[str, str | None]:
+        """Files with their hashes, options, versions: what two scores must share to be compared."""
 
     @abstractmethod
     def source(self, number: int) -> str:
-        """The source sentence of that number."""
+        """Return the source sentence of that number."""
 
     @abstractmethod
-    def count(self, pair: tuple[int, str]) -> Any:
-        """The counts of one hypothesis for the sentence of that number."""
+    def count(self, number: int, hypothesis: str) -> Counts:
+        """Count one hypothesis for the sentence of that number."""
 
     @abstractmethod
-    def stack(self, measured: Sequence[Any]) -> Array:
-        """Counts as rows of one array."""
+    def stack(self, counts: Sequence[Counts]) -> Array:
+        """Put the counts of several hypotheses into one array, a row for each."""
 
     @abstractmethod
     def aggregate(self, counts: Array, indices: Array) -> dict[str, Array]:
-        """Corpus scores (0 to 1), one for each row of `indices`, which names a row of `counts` for each sentence."""
+        """Return corpus scores (0 to 1) by name, one for each row of `indices`.
+
+        A row of `indices` is one corpus: for each of its sentences the index of a row of `counts`.
+        """
 
     @abstractmethod
     def totals(self, counts: Array) -> dict[str, int]:
-        """The counts summed over a corpus, by name."""
+        """Sum the counts over a corpus, by name."""
 
     @abstractmethod
     def sentence_scores(self, counts: Array) -> Array:
-        """Each sentence's own score, for tests of significance."""
+        """Score each sentence by itself, for tests of significance."""
 
-    def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Any]:
-        """The counts of (sentence number, hypothesis) pairs, each computed once, on all cores."""
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
-        what = f"Counting ({self.name})"
+    def check_breakdown(self, by: str) -> None:
+        """Refuse a breakdown that the metric cannot give."""
+        if by not in self.breakdowns:
+            raise InputError(f"--by {by} needs --metric errant: {self.name} has no types of edits.")
+
+    def parts(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, Part]:
+        """Break the score of some sentences down, by one of `breakdowns`; gives a part for each label."""
+        raise NotImplementedError
+
+    def signature(self) -> str:
+        """Return what must agree for two scores to be compared.
+
+        For example `m2|gold:test.m2#3f2a9c01|beta:0.5|unchanged:2|btr:0.1.0`.
+        """
+        fields = (f"{name}:{value}" for name, value in self.signature_fields().items() if value)
+        return "|".join([self.name, *fields, f"btr:{__version__}"])
+
+    def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Counts]:
+        """Count (sentence number, hypothesis) pairs, each one once, on all cores."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._cache]
         counted = parallel_map(
-            self.count, new, processes=self.processes, min_per_process=self.min_per_process, what=what
+            self._count_pair,
+            new,
+            processes=self.processes,
+            min_per_process=self.min_per_process,
+            what=f"Counting ({self.name})",
         )
-        self._known.update(zip(new, counted))
-        return [self._known[pair] for pair in pairs]
+        self._cache.update(zip(new, counted))
+        return [self._cache[pair] for pair in pairs]
+
+    def _count_pair(self, pair: tuple[int, str]) -> Counts:
+        return self.count(*pair)
 
     def counts(self, hypotheses: Sequence[str]) -> Array:
-        """The counts of one hypothesis a sentence."""
+        """Count one hypothesis per sentence."""
         return self.stack(self.count_pairs(list(enumerate(hypotheses))))
 
     def score(self, hypotheses: Sequence[str]) -> Score:
-        """The corpus score of one hypothesis a sentence."""
+        """Score one hypothesis per sentence."""
         return self.score_counts(self.counts(hypotheses))
 
     def score_counts(self, counts: Array) -> Score:
-        """The corpus score of rows of counts, in the order of the corpus."""
+        """Score rows of counts, in the order of the corpus."""
         scores = self.aggregate(counts, np.arange(len(counts))[None])
         percent = {name: 100 * float(values[0]) for name, values in scores.items()}
-        return Score(self.name, percent, self.totals(counts), self.signature())
+        return Score(
+            metric=self.name,
+            scores=percent,
+            counts=self.totals(counts),
+            signature=self.signature(),
+            main_score=self.main_score,
+            title=self.title,
+            columns=self.columns,
+            details=self.details(counts),
+        )
+
+    def details(self, counts: Array) -> dict[str, float]:
+        """Return further figures that the result shows, by JSON key."""
+        return {}

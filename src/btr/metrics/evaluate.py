@@ -1,8 +1,6 @@
-"""`btr evaluate` and `btr compare`: files in, scores out."""
+"""The verbs `evaluate` and `compare`: files in, scores out."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -10,12 +8,11 @@ from btr.corpus.candidates import read_candidates
 from btr.corpus.files import PathLike, Paths, as_paths, check_same_length, read_text, zip_lines
 from btr.corpus.parallel import is_json
 from btr.errors import InputError
-from btr.metrics import significance
-from btr.metrics.base import Array, Metric, Score
-from btr.metrics.edits import EditMetric
-from btr.metrics.errant import Errant
-from btr.metrics.gold import Gold, load_gold, one_of
+from btr.metrics import METRICS, significance
+from btr.metrics.base import Array
+from btr.metrics.gold import Gold, load_gold
 from btr.metrics.oracle import gold_percent, oracle_choice, unique_percent
+from btr.metrics.results import Breakdown, ChangedSentences, Comparison, Confidence, Evaluation, Oracle, Part
 
 BREAKDOWNS = "group", "operation", "type"
 
@@ -24,22 +21,22 @@ def evaluate(
     hypotheses: Paths,
     *,
     metric: str = "m2",
-    gold: Paths = (),
+    gold: Paths | None = None,
     source: PathLike | None = None,
-    reference: Paths = (),
+    reference: Paths | None = None,
     rank: int | None = None,
     oracle: bool = False,
     by: str | Sequence[str] = (),
     groups: PathLike | None = None,
-    mode: str = "correction",
-    beta: float = 0.5,
+    mode: str | None = None,
+    beta: float | None = None,
     resamples: int = significance.RESAMPLES,
     processes: int | None = None,
-) -> Score:
-    """Score hypotheses: a text file, a candidates file at a rank, one text file a rank, or the oracle's choice."""
+) -> Evaluation:
+    """Score hypotheses: a text file, the candidates of one rank, or the oracle's choice among candidates."""
     if oracle and rank is not None:
         raise InputError("--oracle and --rank exclude each other: the oracle chooses the rank.")
-    if metric != "gleu" and reference and not oracle:
+    if as_paths(reference) and not oracle and "reference" not in METRICS[metric].needs:
         raise InputError(f"--reference is for gleu and for --oracle; {metric} takes its gold from --gold.")
     against = load_gold(
         metric, gold=gold, source=source, reference=reference, groups=groups, mode=mode, beta=beta, processes=processes
@@ -51,28 +48,22 @@ def evaluate(
         raise InputError("several hypothesis files are the ranks of one system; say which with --rank, or --oracle.")
     candidates = read_hypotheses(paths, against)
     if oracle:
-        check_same_length([(against.reference_name, len(against.references)), (str(paths[0]), len(candidates))])
-        chosen = [oracle_choice(*pair) for pair in zip(candidates, against.references)]
-        selection: dict[str, Any] = {
-            "oracle": against.reference_name,
-            "candidates": {
-                "gold_percent": gold_percent(candidates, against.references),
-                "unique_percent": unique_percent(candidates),
-            },
-        }
+        texts, shares = choose_by_oracle(candidates, against, str(paths[0]))
     else:
-        chosen = at_rank(candidates, rank or 1, paths[0])
-        selection = {"rank": rank} if rank else {}
-    counts = against.metric.counts(chosen)
-    score = against.metric.score_counts(counts)
-    extra = {**score.extra, **selection}
+        texts, shares = at_rank(candidates, rank or 1, paths[0]), None
+    counts = against.metric.counts(texts)
+    confidence = None
     if resamples:
         intervals = significance.confidence(against.metric, counts, resamples)
-        percent = {name: [100 * value for value in interval] for name, interval in intervals.items()}
-        extra["confidence"] = {"level": significance.LEVEL, "resamples": resamples, **percent}
-    if kinds:
-        extra["by"] = break_down(against, counts, chosen, kinds)
-    return replace(score, extra=extra)
+        percent = {name: (100 * low, 100 * high) for name, (low, high) in intervals.items()}
+        confidence = Confidence(significance.LEVEL, resamples, percent)
+    return Evaluation(
+        **vars(against.metric.score_counts(counts)),
+        rank=rank,
+        oracle=shares,
+        confidence=confidence,
+        by=break_down(against, counts, texts, kinds),
+    )
 
 
 def compare(
@@ -80,57 +71,39 @@ def compare(
     second: PathLike,
     *,
     metric: str = "m2",
-    gold: Paths = (),
+    gold: Paths | None = None,
     source: PathLike | None = None,
-    reference: Paths = (),
+    reference: Paths | None = None,
     rank: int | None = None,
-    mode: str = "correction",
-    beta: float = 0.5,
+    mode: str | None = None,
+    beta: float | None = None,
     resamples: int = significance.RESAMPLES,
     processes: int | None = None,
-) -> dict[str, Any]:
-    """Two outputs side by side: scores, differences (second minus first) and their significance."""
+) -> Comparison:
+    """Compare two outputs: their scores, the differences (second minus first) and their significance."""
     against = load_gold(
         metric, gold=gold, source=source, reference=reference, mode=mode, beta=beta, processes=processes
     )
-    outputs = [at_rank(read_hypotheses([path], against), rank or 1, path) for path in (first, second)]
-    a, b = map(against.metric.counts, outputs)
-    score_a, score_b = map(against.metric.score_counts, (a, b))
-    own_a, own_b = map(against.metric.sentence_scores, (a, b))
-    return {
-        "metric": metric,
-        "a": {"file": str(first), "scores": score_a.scores, "counts": score_a.counts},
-        "b": {"file": str(second), "scores": score_b.scores, "counts": score_b.counts},
-        "difference": {name: score_b.scores[name] - value for name, value in score_a.scores.items()},
-        "sentences": {
-            "changed": sum(x != y for x, y in zip(*outputs)),
-            "better": int(np.count_nonzero(own_b > own_a)),
-            "worse": int(np.count_nonzero(own_b < own_a)),
-            "all": len(a),
-        },
-        "significance": significance_of(against.metric, a, b, resamples),
-        **({"rank": rank} if rank else {}),
-        "signature": score_a.signature,
-    }
-
-
-def significance_of(metric: Metric, a: Array, b: Array, resamples: int) -> dict[str, Any]:
-    """All three tests, as JSON has them."""
-    return {
-        "t_test": {"p": significance.t_test(metric, a, b).p},
-        "bootstrap": {
-            name: {"p": test.p, "interval": [100 * value for value in test.interval or ()]}
-            for name, test in significance.bootstrap(metric, a, b, resamples).items()
-        },
-        "randomisation": {
-            name: {"p": test.p} for name, test in significance.randomisation(metric, a, b, resamples).items()
-        },
-        "resamples": resamples,
-    }
+    texts_a, texts_b = (at_rank(read_hypotheses([path], against), rank or 1, path) for path in (first, second))
+    a, b = against.metric.counts(texts_a), against.metric.counts(texts_b)
+    sentences_a, sentences_b = against.metric.sentence_scores(a), against.metric.sentence_scores(b)
+    return Comparison(
+        files=(str(first), str(second)),
+        a=against.metric.score_counts(a),
+        b=against.metric.score_counts(b),
+        sentences=ChangedSentences(
+            changed=sum(x != y for x, y in zip(texts_a, texts_b)),
+            better=int(np.count_nonzero(sentences_b > sentences_a)),
+            worse=int(np.count_nonzero(sentences_b < sentences_a)),
+            all=len(a),
+        ),
+        significance=significance.run_tests(against.metric, a, b, resamples),
+        rank=rank,
+    )
 
 
 def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str, ...]]:
-    """The candidates of each sentence: a candidates file, or plain text with one file a rank."""
+    """Read the candidates of each sentence: from a candidates file, or from plain text with one file per rank."""
     if len(paths) > 1:
         rows = list(zip_lines(paths))
     else:
@@ -149,52 +122,45 @@ def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str,
 
 
 def at_rank(rows: Sequence[Sequence[str]], rank: int, path: PathLike) -> list[str]:
-    """The candidates at a rank, from 1."""
+    """Return each sentence's candidate of a rank, counted from 1."""
     for number, row in enumerate(rows, 1):
         if rank > len(row):
             raise InputError(f"{path}, line {number}: has no candidate of rank {rank}, but {len(row)} in all.")
     return [row[rank - 1] for row in rows]
 
 
+def choose_by_oracle(candidates: Sequence[Sequence[str]], against: Gold, name: str) -> tuple[list[str], Oracle]:
+    """Return the oracle's choice for each sentence, and how many candidates are correct and unique."""
+    if not against.references:
+        raise InputError(f"--oracle with {against.metric.name} needs at least one --reference.")
+    check_same_length([(against.reference_name, len(against.references)), (name, len(candidates))])
+    shares = gold_percent(candidates, against.references), unique_percent(candidates)
+    return list(map(oracle_choice, candidates, against.references)), Oracle(against.reference_name, *shares)
+
+
 def check_breakdown(by: Sequence[str], against: Gold) -> None:
     """Refuse a breakdown that the metric or the gold can't give, before anything is counted."""
     for kind in by:
-        one_of("--by", kind, BREAKDOWNS)
-        if kind == "group" and against.groups is None:
-            raise InputError("--by group needs groups: several --gold files, or --groups with one label a sentence.")
-        if kind != "group" and not isinstance(against.metric, Errant):
-            raise InputError(f"--by {kind} needs --metric errant: {against.metric.name} has no types of edits.")
-        if kind == "type" and isinstance(against.metric, Errant) and not against.metric.has_types():
-            raise InputError(f"--by type needs ERRANT's types in the gold, but {against.name} has others.")
+        if kind == "group":
+            if against.groups is None:
+                raise InputError(
+                    "--by group needs groups: several --gold files, or --groups with one label per sentence."
+                )
+        elif kind in BREAKDOWNS:
+            against.metric.check_breakdown(kind)
+        else:
+            raise InputError(f"--by must be one of {', '.join(BREAKDOWNS)}, not {kind!r}.")
 
 
-def break_down(against: Gold, counts: Array, hypotheses: Sequence[str], by: Sequence[str]) -> dict[str, Any]:
-    """Scores by operation and type; by group, and within each group again by the others."""
-    result: dict[str, Any] = {}
+def break_down(against: Gold, counts: Array, hypotheses: Sequence[str], by: Sequence[str]) -> Breakdown:
+    """Score parts of the corpus: by operation and type; by group, and within each group again by the others."""
     others = [kind for kind in by if kind != "group"]
-    for kind in others:
-        result[kind] = _typed(against.metric, hypotheses, range(len(hypotheses)), kind)
+    result = {kind: against.metric.parts(hypotheses, range(len(hypotheses)), kind) for kind in others}
     if "group" in by and against.groups:
         result["group"] = {}
         for label in sorted(set(against.groups)):
             rows = [number for number, group in enumerate(against.groups) if group == label]
             score = against.metric.score_counts(counts[rows])
-            result["group"][label] = {"scores": score.scores, "counts": score.counts, "sentences": len(rows)}
-            for kind in others:
-                result["group"][label][kind] = _typed(against.metric, hypotheses, rows, kind)
+            within = {kind: against.metric.parts(hypotheses, rows, kind) for kind in others}
+            result["group"][label] = Part(score.scores, score.counts, len(rows), within)
     return result
-
-
-def _typed(metric: Metric, hypotheses: Sequence[str], rows: Sequence[int], kind: str) -> dict[str, Any]:
-    assert isinstance(metric, Errant)
-    return {
-        label: {
-            "scores": {name: 100 * float(value) for name, value in _named(metric, counts).items()},
-            "counts": dict(zip(("correct", "proposed", "gold"), counts)),
-        }
-        for label, counts in metric.breakdown(hypotheses, rows, kind).items()
-    }
-
-
-def _named(metric: EditMetric, counts: tuple[int, int, int]) -> dict[str, Array]:
-    return metric.name_scores(*(np.array(count) for count in counts))

@@ -1,48 +1,52 @@
 """The M2 (MaxMatch) score of CoNLL, to the digit of the official scorer."""
 
 from collections.abc import Sequence
+from typing import Self
 
 from btr.corpus.m2 import Edit, Sentence
 from btr.metrics import maxmatch, maxmatch_large
-from btr.metrics.base import Array, signature
+from btr.metrics.base import Array
 from btr.metrics.edit_lattice import build_lattice
 from btr.metrics.edits import EditMetric, f_score
+from btr.metrics.inputs import MetricFiles, MetricOptions
 
 
 class M2(EditMetric):
     """Precision, recall and F of the edits that agree best with an annotator's."""
 
     name = "m2"
+    title = "M2"
     min_per_process = 500
 
     def __init__(
-        self, sentences: Sequence[Sentence], gold: str = "", beta: float = 0.5, processes: int | None = None
+        self,
+        sentences: Sequence[Sentence],
+        files: str | None = None,
+        beta: float | None = None,
+        processes: int | None = None,
     ) -> None:
-        super().__init__(len(sentences), processes)
-        self.sentences = sentences
-        self.gold = gold
-        self.beta = beta
+        super().__init__(sentences, files, beta, processes)
 
-    def signature(self) -> str:
-        return signature(self.name, gold=self.gold, beta=f"{self.beta:g}", unchanged=str(maxmatch.MAX_UNCHANGED))
+    @classmethod
+    def from_files(cls, files: MetricFiles, options: MetricOptions, processes: int | None = None) -> Self:
+        return cls(files.sentences, files.signature("gold"), options.beta, processes)
 
-    def source(self, number: int) -> str:
-        return self.sentences[number].source
+    def signature_fields(self) -> dict[str, str | None]:
+        return {"gold": self.files, "beta": f"{self.beta:g}", "unchanged": str(maxmatch.MAX_UNCHANGED)}
 
-    def count(self, pair: tuple[int, str]) -> list[tuple[int, int, int]]:
-        number, hypothesis = pair
+    def count(self, number: int, hypothesis: str) -> list[tuple[int, int, int]]:
         sentence = self.sentences[number]
         annotators = [sentence.annotations[annotator] for annotator in sorted(sentence.annotations)]
         return count_edits(sentence.source, hypothesis, annotators or [()])
 
-    def preference(self, totals: Array, own: Array) -> list[Array]:
-        """The higher F, then the more correct edits, then fewer edits on both sides."""
+    def preference(self, totals: Array, counts: Array) -> list[Array]:
+        """Prefer the higher F, then more correct edits, then fewer edits on both sides."""
         correct, proposed, gold = (totals[..., k] for k in range(3))
         return [f_score(correct, proposed, gold, self.beta)[2], correct, -(proposed + self.beta**2 * gold)]
 
 
 def count_edits(source: str, hypothesis: str, annotations: Sequence[Sequence[Edit]]) -> list[tuple[int, int, int]]:
-    """The (correct, proposed, gold) edits of a hypothesis against each annotator's edits."""
+    """Count the (correct, proposed, gold) edits of a hypothesis against each annotator's edits."""
     words, tokens = source.split(), hypothesis.split()
     if words == tokens:
         return [(0, 0, len(edits)) for edits in annotations]
@@ -59,10 +63,10 @@ def count_edits(source: str, hypothesis: str, annotations: Sequence[Sequence[Edi
 
 
 def count_correct(path: Sequence[maxmatch.Span], hypothesis: Sequence[str], gold: Sequence[Edit]) -> int:
-    """How many gold edits the path has, in order.
+    """Count the gold edits that a path has, in order.
 
-    Like the official scorer, this counts a proposed edit for each of the annotator's edits that it equals (an annotator
-    may give the same correction twice, for two reasons), so that `correct` may exceed `proposed`.
+    Like the official scorer, this counts a proposed edit once for each of the annotator's edits that it equals (an
+    annotator may give the same correction twice, for two reasons), so that `correct` may exceed `proposed`.
     """
     correct = first = 0
     for start, left, end, right in path:

@@ -15,6 +15,7 @@ from btr.metrics.errant import Errant
 from btr.metrics.evaluate import break_down
 from btr.metrics.gold import Gold
 from btr.metrics.oracle import gold_percent, oracle_choice, unique_percent
+from btr.metrics.results import breakdown_to_dict
 from btr.rerankers.free import token_edits
 from btr.rerankers.rerank import compare_rows
 from btr.rerankers.score import load_reranker
@@ -69,7 +70,7 @@ def broken_down(gold: Gold, counts: Array, texts: Sequence[str]) -> dict[str, An
     if not isinstance(gold.metric, Errant):
         return {}
     kinds = ["operation", *(["type"] if gold.metric.has_types() else []), *(["group"] if gold.groups else [])]
-    return break_down(gold, counts, texts, kinds)
+    return breakdown_to_dict(break_down(gold, counts, texts, kinds))
 
 
 def compared_by(gold: Gold, table: Table, choices: Array) -> dict[str, Any]:
