@@ -28,7 +28,7 @@ from btr.candidates.generate import generate_many
 from btr.corpus.candidates import read_candidates
 from btr.corpus.files import read_lines, writing
 from btr.corpus.scores import Scored, read_scores, to_json
-from btr.correction import NONE, RERANKER
+from btr.correction import NO_RERANKER, DEFAULT_RERANKERS
 from btr.correction.corrector import Corrector
 from btr.correction.profiles import read_profile
 from btr.rerankers.score import load_reranker
@@ -116,19 +116,19 @@ def main() -> None:
     sets = load_sets(data, None)
     few = sets[0].sources[: options.speed]
     rows: list[dict[str, Any]] = [
-        {"name": "t5gec-small", "scores": {}, "sentences_per_cpu_second": speed(few, NONE)},
-        {"name": "+ btr-small", "scores": {}, "sentences_per_cpu_second": speed(few, RERANKER)},
+        {"name": "t5gec-small", "scores": {}, "sentences_per_cpu_second": speed(few, NO_RERANKER)},
+        {"name": "+ btr-small", "scores": {}, "sentences_per_cpu_second": speed(few, DEFAULT_RERANKERS)},
         {"name": "+ btr-small, cross-validated", "scores": {}},
     ]
     for own in sets:
         scored = prepare(corrector, work / f"{own.name}.jsonl", own.sources)
-        threshold = read_profile(RERANKER[0], PROFILES[own.name]).threshold
+        threshold = read_profile(DEFAULT_RERANKERS[0], PROFILES[own.name]).threshold
         for row, score in zip(rows, measure(own, scored, threshold, own.name in TUNED), strict=True):
             row["scores"][own.name] = score
     print_rows(rows)
     given = [row.first(corrector.rule.top) for row in read_candidates(data / "conll13" / "t5gec-candidates.jsonl")]
     path = work / "paper.jsonl"
-    alone = load_reranker(RERANKER[0], int8=True)  # the paper's candidates come without log-probabilities
+    alone = load_reranker(DEFAULT_RERANKERS[0], int8=True)  # the paper's candidates come without log-probabilities
     header = {"reranker": "contrast", "signature": alone.signature, "sources": len(given)}
     make(path, header, given, lambda window: map(to_json, alone.score_many(window)))
     base, _, crossed = measure(sets[0], list(read_scores(path)[1]), 1.0, True)

@@ -11,7 +11,7 @@ import pytest
 from paged import TEXT, correct, expect, marks, open_page
 from served import served
 
-from btr.correction import MODEL, RERANKER
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
 from btr.correction.corrector import Corrector
 
 LETTER = (
@@ -85,7 +85,7 @@ def luminance(colour):
 def test_pictures_for_the_docs(browser):
     folder = Path(os.environ["BTR_IMAGES"])
     sizes = {"serve": (1280, 860, "light"), "serve-dark": (1280, 860, "dark"), "serve-phone": (360, 780, "light")}
-    with served(Corrector.load(), (MODEL, " + ".join(RERANKER))) as address:
+    with served(Corrector.load(), (DEFAULT_MODEL, " + ".join(DEFAULT_RERANKERS))) as address:
         for name, (width, height, scheme) in sizes.items():
             viewport = {"width": width, "height": height}
             for page in open_page(browser, address, viewport=viewport, color_scheme=scheme):

@@ -32,7 +32,7 @@ from btr.cli.options import (
     say,
     show,
 )
-from btr.correction import MODEL, RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
 from btr.errors import InputError
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def correct(
     top: Top = None,
     gap: Gap = None,
     weight: Weight = None,
-    model: Base = MODEL,
+    model: Base = DEFAULT_MODEL,
     reranker: Reranker = None,
     markdown: Annotated[
         bool | None, typer.Option("--markdown/--plain", help="What the text is; by default, .md is Markdown.")
@@ -256,7 +256,7 @@ def correct(
         tokenized=tokenized,
         colour=output == "-" and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
         model=model,
-        reranker=reranker or RERANKERS,
+        reranker=reranker or DEFAULT_RERANKERS,
         profile=profile,
         candidates=candidates,
         top=top,

@@ -9,7 +9,7 @@ from typing import Annotated, TextIO, TypeVar
 import typer
 from rich.console import Console
 
-from btr.correction import RERANKERS
+from btr.correction import DEFAULT_RERANKERS
 from btr.errors import InputError
 from btr.resume import Share
 
@@ -64,7 +64,7 @@ Reranker = Annotated[
     typer.Option(
         metavar="RERANKER",
         help="none, or as in btr score. Repeat the option to combine several rerankers.",
-        show_default=" and ".join(RERANKERS),
+        show_default=" and ".join(DEFAULT_RERANKERS),
     ),
 ]
 RequiredReranker = Annotated[

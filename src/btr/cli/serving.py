@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from btr.cli.options import Base, Device, Profile, Reranker, Threshold, Top, Written, app
-from btr.correction import MODEL, RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
 from btr.serving.settings import HOST, PORT, Settings
 
 
@@ -28,7 +28,7 @@ def serve(
     threshold: Threshold = None,
     candidates: Written = None,
     top: Top = None,
-    model: Base = MODEL,
+    model: Base = DEFAULT_MODEL,
     reranker: Reranker = None,
     device: Device = None,
 ) -> None:
@@ -57,6 +57,6 @@ def serve(
         candidates=candidates,
         top=top,
         model=model,
-        reranker=reranker or RERANKERS,
+        reranker=reranker or DEFAULT_RERANKERS,
         device=device,
     )

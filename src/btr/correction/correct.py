@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from btr.corpus.files import PathLike, check_text, file_signature, read_lines, writing
-from btr.correction import MODEL, RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
 from btr.correction.blocks import Block, batch_blocks, read_blocks
 from btr.correction.records import NOT_ENGLISH, TOO_LONG, CorrectedBlock, CorrectedSentence, Correction
 from btr.correction.render import FORMS, FORMS_WITH_PROBABILITIES, Renderer
@@ -56,8 +56,8 @@ def correct(
     text: str,
     *,
     markdown: bool = False,
-    model: str = MODEL,
-    reranker: str | Sequence[str] = RERANKERS,
+    model: str = DEFAULT_MODEL,
+    reranker: str | Sequence[str] = DEFAULT_RERANKERS,
     profile: str = "minimal",
     candidates: int | None = None,
     top: int | None = None,
@@ -83,8 +83,8 @@ def correct_file(
     markdown: bool | None = None,
     tokenized: bool = False,
     colour: bool = False,
-    model: str = MODEL,
-    reranker: str | Sequence[str] = RERANKERS,
+    model: str = DEFAULT_MODEL,
+    reranker: str | Sequence[str] = DEFAULT_RERANKERS,
     profile: str = "minimal",
     candidates: int | None = None,
     top: int | None = None,

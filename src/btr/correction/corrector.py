@@ -16,7 +16,7 @@ from btr.candidates.generate import generate_many
 from btr.corpus.candidates import Candidates
 from btr.corpus.files import check_text
 from btr.corpus.scores import Scored, Scores
-from btr.correction import MODEL, NO_RERANKER, RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS, NO_RERANKER
 from btr.correction.blocks import Block, batch_blocks, cut_blocks
 from btr.correction.describe import ExaminedBlock, ExaminedSentence, describe
 from btr.correction.language import is_english, words_for_language_detection
@@ -73,8 +73,8 @@ class Corrector:
     @classmethod
     def from_pretrained(
         cls,
-        model: str = MODEL,
-        reranker: str | Sequence[str] = RERANKERS,
+        model: str = DEFAULT_MODEL,
+        reranker: str | Sequence[str] = DEFAULT_RERANKERS,
         *,
         profile: str = "minimal",
         candidates: int | None = None,

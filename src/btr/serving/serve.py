@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from btr.correction import MODEL, NO_RERANKER, RERANKERS
+from btr.correction import DEFAULT_MODEL, NO_RERANKER, DEFAULT_RERANKERS
 from btr.correction.correct import load_corrector
 from btr.errors import InputError
 from btr.serving.settings import HOST, PORT, Settings
@@ -47,9 +47,9 @@ def serve(
     settings = Settings(max_characters, max_requests, timeout, token, origins, is_loopback(host))
     allow_connections()
     with bind(host, port) as listener:
-        together = " + ".join([options["reranker"]] if isinstance(options.get("reranker"), str) else options.get("reranker", RERANKERS))
-        names = options.get("model", MODEL), None if together == NO_RERANKER else together
-        app = make_app(load_corrector(options.pop("model", MODEL), options.pop("reranker", RERANKERS), **options), settings, names)
+        together = " + ".join([options["reranker"]] if isinstance(options.get("reranker"), str) else options.get("reranker", DEFAULT_RERANKERS))
+        names = options.get("model", DEFAULT_MODEL), None if together == NO_RERANKER else together
+        app = make_app(load_corrector(options.pop("model", DEFAULT_MODEL), options.pop("reranker", DEFAULT_RERANKERS), **options), settings, names)
         log.start()
         name = f"[{host}]" if ":" in host else host
         ready(f"http://{name}:{listener.getsockname()[1]}")
