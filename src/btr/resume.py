@@ -1,19 +1,19 @@
-"""Long work over a stream: written as it goes, resumed after an interruption, shared between processes.
+"""Long work over a stream: written as it is done, resumed after an interruption, shared between processes.
 
-The stream is cut into windows of fixed size, each computed by itself. So whoever computes a window, and whenever,
-writes the same lines: a run that was stopped and started again, or two processes, make the same file as one
-undisturbed run.
+The stream is cut into windows of a fixed size, and each window is computed independently of the others. So its lines do
+not depend on which process computes it, or when: a run that was interrupted and started again, and several processes
+together, write the same file as one undisturbed run.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from btr.corpus.files import PathLike, writing
 from btr.errors import InputError, Interrupted
@@ -24,18 +24,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Share:
-    """This process among those that work together (under `accelerate launch` or `torchrun`)."""
+    """This process's share of the work, among the processes that `accelerate launch` or `torchrun` started."""
 
     rank: int = 0
     world: int = 1
 
     @classmethod
     def current(cls) -> "Share":
-        """What the launcher says; alone if there is none."""
+        """Return what the launcher has set in the environment; without a launcher, all of the work."""
         return cls(int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)))
 
     def wait(self) -> None:
-        """Wait until all processes are here, however long the slowest takes."""
+        """Wait until all processes have come to this line, however long the slowest takes."""
         if self.world > 1:
             import torch
             from accelerate import PartialState
@@ -43,7 +43,7 @@ class Share:
             PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=30)).wait_for_everyone()
 
     def part(self, output: PathLike) -> Path:
-        """Where this process writes until all are done."""
+        """Return the file that this process writes to until all are done."""
         suffix = f".part-{self.rank}-of-{self.world}" if self.world > 1 else ".part"
         return Path(os.fspath(output) + suffix)
 
@@ -55,12 +55,14 @@ def write_windows(
     header: dict[str, Any],
     size: int,
     what: str,
+    *,
     keep_header: bool = True,
+    resumable: bool = True,
 ) -> None:
-    """Write a header, then a line for each item; `work` turns a window of items into their lines.
+    """Write a header, then a line for each item; `work` turns a window of `size` items into their lines.
 
-    The header says what the lines depend on, so that another run's are not taken for this one's. Where the file's
-    format has no header, it is not kept in the end.
+    The header says what the lines depend on, so that the part file of another run is not continued. It is left out of
+    the output if not `keep_header`. Items of standard input are not `resumable`: two streams look the same.
     """
     items = track(items, None, what)
     share = Share.current()
@@ -74,21 +76,26 @@ def write_windows(
     part = share.part(output)
     share.wait()
     try:
-        with open(part, "ab") as file_, locked(file_, part):
-            done = resume(part, header, size)
-            file_.seek(0, os.SEEK_END)
+        with locked(part), open(part, "ab") as lines:
+            if not resumable:
+                lines.truncate(0)
+            done = cut_to_whole_windows(part, header, size)
+            lines.seek(0, os.SEEK_END)
             if not done:
-                file_.write((json.dumps(header) + "\n").encode())
-            mine = (window for number, window in enumerate(windows(items, size)) if number % share.world == share.rank)
-            for window in islice(mine, done, None):
-                file_.write("".join(line + "\n" for line in work(window)).encode())
-                file_.flush()
+                lines.write((json.dumps(header) + "\n").encode())
+            every = enumerate(windows(items, size))
+            assigned = (window for number, window in every if number % share.world == share.rank)
+            for window in islice(assigned, done, None):
+                lines.write("".join(line + "\n" for line in work(window)).encode())
+                lines.flush()
     except InputError as error:
         if not isinstance(error, OtherRunError):
-            part.unlink(missing_ok=True)  # what is bad must be mended first, and is another input then
+            part.unlink(missing_ok=True)  # once the bad input is mended, its signature is another
         raise
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; the same command goes on where it was ({part} holds what is done).") from None
+        raise Interrupted(
+            f"interrupted; the same command continues where it stopped ({part} holds what is done)."
+        ) from None
     share.wait()
     if share.rank == 0:
         merge([Share(rank, share.world).part(output) for rank in range(share.world)], output, size, keep_header)
@@ -96,28 +103,37 @@ def write_windows(
 
 
 class OtherRunError(InputError):
-    """The unfinished file belongs to another run: it is not ours to remove."""
+    """The part file belongs to another run, so this run must not remove it."""
 
 
 @contextmanager
-def locked(file: IO[bytes], part: Path) -> Iterator[None]:
-    """Keep a second run from writing to the same file."""
-    try:
-        import fcntl
+def locked(part: Path) -> Iterator[None]:
+    """Refuse a second run that would write to the same part file.
 
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # no such locks on this system
-        pass
-    except OSError:
+    The operating system frees the lock of a process that is killed. Only its lock file stays, a hidden and empty file
+    beside the part file, until a later run of the same command ends.
+    """
+    from filelock import FileLock, Timeout  # takes 0.1 s to import
+
+    path = part.with_name(f".{part.name}.lock")
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
         raise OtherRunError(f"{part}: another run is writing to it; wait for it, or choose another output.") from None
-    yield
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # removed while locked: filelock refuses a lock on a file that has been removed
+            path.unlink()
+        lock.release()
 
 
 def check_output(output: PathLike, inputs: Iterable[PathLike] = ()) -> None:
-    """Refuse an output that can't be written, or that is one of the inputs, before any work is done."""
+    """Refuse an output that can't be written, or that is also an input, before any work is done."""
     path = Path(output)
     inputs = list(inputs)
-    if Share.current().world > 1 and "-" in [os.fspath(own) for own in (output, *inputs)]:
+    if Share.current().world > 1 and "-" in map(os.fspath, (output, *inputs)):
         raise InputError("several processes can't share standard input or output; name files.")
     if any(path.is_file() and Path(other).is_file() and path.samefile(other) for other in inputs):
         raise InputError(f"{output}: is an input, too; choose another output.")
@@ -134,9 +150,9 @@ def windows(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield window
 
 
-def resume(part: Path, header: dict[str, Any], size: int) -> int:
-    """How many whole windows an earlier run left; anything after them is cut off."""
-    lines, end, keep = 0, 0, 0
+def cut_to_whole_windows(part: Path, header: dict[str, Any], size: int) -> int:
+    """Cut a part file after its last whole window; return how many windows it has."""
+    lines, end, whole = 0, 0, 0  # whole: where the last whole window ends, in bytes
     with open(part, "rb") as file:
         for line in file:
             if not line.endswith(b"\n"):
@@ -148,9 +164,9 @@ def resume(part: Path, header: dict[str, Any], size: int) -> int:
                 )
             lines, end = lines + 1, end + len(line)
             if lines > 1 and (lines - 1) % size == 0:
-                keep = end
-    os.truncate(part, keep)
-    return (lines - 1) // size if keep else 0
+                whole = end
+    os.truncate(part, whole)
+    return (lines - 1) // size if whole else 0
 
 
 def merge(parts: Sequence[Path], output: PathLike, size: int, keep_header: bool) -> None:

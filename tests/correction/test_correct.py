@@ -256,7 +256,7 @@ def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
             return super().correct_blocks(blocks)
 
     monkeypatch.setattr(correct_module, "load_corrector", lambda _: Stopped(Scripted(), DecodingSettings(size=2)))
-    with pytest.raises(Interrupted, match="the same command goes on"):
+    with pytest.raises(Interrupted, match="the same command continues"):
         correct_file(text, tmp_path / "out.txt")
     assert not (tmp_path / "out.txt").exists()
 

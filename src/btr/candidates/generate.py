@@ -65,9 +65,8 @@ def generate(
             yield json.dumps(record, ensure_ascii=False, allow_nan=False)
 
     header = {"signature": signature, "sources": name, "budget": budget}
-    if name == "-" and os.fspath(output) != "-":
-        Share.current().part(output).unlink(missing_ok=True)  # a stream can't be told from another, so none is resumed
-    write_windows(read_sources(sources), work, output, header, WINDOW, "Generating", keep_header=False)
+    rows = read_sources(sources)
+    write_windows(rows, work, output, header, WINDOW, "Generating", keep_header=False, resumable=name != "-")
     if os.fspath(output) != "-" and not Share.current().rank:  # what earlier runs and other processes wrote counts
         told.clear()
         for line in read_lines(output):

@@ -167,9 +167,8 @@ def correct_tokenized(
             yield text
 
     header = {"signature": corrector.signature, "text": name}
-    if name == "-" and os.fspath(output) != "-":
-        Share.current().part(output).unlink(missing_ok=True)  # streams can't be told apart, so none is resumed
-    write_windows(read_lines(path), work, output, header, WINDOW, "Correcting", keep_header=False)
+    rows = read_lines(path)
+    write_windows(rows, work, output, header, WINDOW, "Correcting", keep_header=False, resumable=name != "-")
 
 
 def load_corrector(model: str, reranker: str | Sequence[str], **options: Any) -> "Corrector":

@@ -14,7 +14,7 @@ from btr.decisions.settings import Settings, find_profile
 from btr.errors import InputError
 from btr.models.locate import locate_model
 from btr.rerankers import load_reranker, parse_name
-from btr.resume import Share, check_output, write_windows
+from btr.resume import check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
 
@@ -73,12 +73,10 @@ def score(
         "rerankers": [name.to_dict() for name in reranker.names],
         **{name: value for name, value in depends.items() if value is not None},
     }
-    if is_stream and os.fspath(output) != "-":
-        Share.current().part(output).unlink(missing_ok=True)  # streams can't be told apart, so none is resumed
 
     def work(window: Sequence[Candidates]) -> Iterable[str]:
         return (json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False) for row in reranker.score(window))
 
     rows = (row.select(eligible(row, settings)) for row in read_candidates(candidates))
-    write_windows(rows, work, output, header, WINDOW, "Scoring")
+    write_windows(rows, work, output, header, WINDOW, "Scoring", resumable=not is_stream)
     return ScoreResult(reranker.signature, note)
