@@ -1,9 +1,9 @@
 """How fast `btr correct` is with the shipped models, and what share of the time reranking takes.
 
 Against the plain way: `transformers.generate` for a sentence at a time, then each token of as many candidates masked in
-a row of its own, in float32, as the paper's formula reads. (`btr correct` scores two candidates only where the base
+a row of its own, in float32, as the paper's formula says. (`btr correct` scores two candidates only where the base
 model finds them almost equal, and masks only the tokens in which they differ, and some beside them.) Both get the same
-sentences, the plain way fewer of them, and are compared by tokens a second. The sentences are learners' own, from all
+sentences, the plain way fewer of them, and are compared by tokens per second. The sentences are learners' own, from all
 over CoNLL-13, if BTR_DATA says where that is; else some written for this purpose, which have more errors, so that there
 is more to rerank.
 
@@ -69,19 +69,19 @@ def plainly(base: Any, reranker: Any, sources: Sequence[str], beams: int, top: i
 
 def main() -> None:
     report = Report(__doc__ or "", sentences=256, plain=4)
-    corrector = Corrector.load()
+    corrector = Corrector.from_pretrained()
     count, data = report.options["sentences"], os.environ.get("BTR_DATA")
     text = real_text(Path(data), count) if data else make_text(count)
     blocks: list[Block] = list(cut_blocks(text.splitlines(keepends=True)))
     list(corrector.correct_blocks(blocks[:1]))  # warm up
-    whole, records = timed(lambda: list(corrector.correct_blocks(blocks)))
-    sources = [sentence["source"] for record in records for sentence in record["sentences"]]
-    writing, made = timed(lambda: generate_many(corrector.engine, sources, corrector.search))
-    ranking, _ = timed(lambda: list(corrector.decide(made)))
+    whole, corrected = timed(lambda: list(corrector.correct_blocks(blocks)))
+    sources = [sentence.source for block in corrected for sentence in block.sentences]
+    writing, candidates = timed(lambda: generate_many(corrector.engine, sources, corrector.decoding))
+    ranking, _ = timed(lambda: corrector.decide(candidates))
     plain_count = report.options["plain"]
     few = [sources[k * len(sources) // plain_count] for k in range(plain_count)]
     base, other = load("seq2seq", DEFAULT_MODEL), load("btr", DEFAULT_RERANKERS[0].partition(":")[2])
-    plain, _ = timed(lambda: plainly(base, other, few, corrector.search.size, corrector.rule.top))
+    plain, _ = timed(lambda: plainly(base, other, few, corrector.decoding.size, corrector.settings.top))
     length = sum(len(source.split()) for source in sources) / len(sources)
     speed, naive = len(sources) / whole, sum(len(source.split()) for source in few) / length / plain
     kind = "sentences of CoNLL-13" if data else "made-up sentences"

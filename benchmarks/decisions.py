@@ -16,12 +16,12 @@ from common import Report, data_folder
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from btr.corpus.candidates import read_candidates
+from btr.decisions import Settings, decide
 from btr.models.bidirectional import make_bidirectional
 from btr.models.int8_layers import quantise
 from btr.models.load import LoadedModel, silence_libraries
-from btr.rerankers.base import Rule
 from btr.rerankers.btr import BTR
-from btr.rerankers.until_decided import rerank_until_decided
+from btr.rerankers.until_certain import choose_until_certain
 
 THRESHOLDS = (0.0, 0.1, 0.4)
 
@@ -35,30 +35,30 @@ def main() -> None:
     candidates = data_folder() / "conll13" / "t5gec-candidates.jsonl"
     rows = list(islice(read_candidates(candidates), report.options["sentences"]))
     start = time.perf_counter()
-    scored = reranker.score_many(rows)
+    scored = reranker.score(rows)
     full = time.perf_counter() - start
     report.say(f"{len(rows)} sentences, all rows: {full:.1f} s")
     for threshold in THRESHOLDS:
-        rule = Rule(threshold)
+        settings = Settings(threshold=threshold)
         start = time.perf_counter()
-        certain = rerank_until_decided(reranker, rows, rule)
+        choices, computed, needed = choose_until_certain(reranker, rows, settings)
         seconds = time.perf_counter() - start
-        for row, sure in zip(scored, certain):
-            reranked = rule.decide(row.source, row.candidates, row.means)
-            if (reranked.choice, reranked.decision) != (sure.choice, sure.decision):
-                raise SystemExit(f"the decision changed for {row.source!r}")
-        share = sum(sure.computed for sure in certain) / sum(sure.rows for sure in certain)
+        for row, choice in zip(scored, choices):
+            decision = decide(row, reranker.kinds, settings)
+            if (decision.index, decision.verdict) != (choice.index, choice.verdict):
+                raise SystemExit(f"the decision changed for {row.candidates.source!r}")
+        share = computed / needed
         report.say(f"threshold {threshold:g}: {100 * share:.1f} % of the rows, {seconds:.1f} s; no decision changed")
         report.ratio(f"rows_at_{threshold:g}", 1 / share)
     rough = copy.deepcopy(model)
     quantise(rough)
     start = time.perf_counter()
-    quick = BTR(LoadedModel(rough, reranker.tokenizer, f"{name}|int8", int8=True)).score_many(rows)
+    quick = BTR(LoadedModel(rough, reranker.tokenizer, f"{name}|int8", int8=True)).score(rows)
     seconds = time.perf_counter() - start
     changed = {
         threshold: sum(
-            Rule(threshold).decide(a.source, a.candidates, a.means).choice
-            != Rule(threshold).decide(b.source, b.candidates, b.means).choice
+            decide(a, reranker.kinds, Settings(threshold=threshold)).index
+            != decide(b, reranker.kinds, Settings(threshold=threshold)).index
             for a, b in zip(scored, quick)
         )
         for threshold in THRESHOLDS

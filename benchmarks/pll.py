@@ -74,10 +74,10 @@ def papers_way(model: Any, row: Candidates) -> list[float]:
 
 
 def timed(reranker: BTR, rows: Sequence[Candidates]) -> tuple[float, list[float]]:
-    reranker.score_many(rows[:1])  # warm up
+    reranker.scores(rows[:1])  # warm up
     start = time.perf_counter()
-    scored = reranker.score_many(rows)
-    return (time.perf_counter() - start) / len(rows), [mean or 0.0 for mean in scored[0].means]
+    scores = reranker.scores(rows)
+    return (time.perf_counter() - start) / len(rows), [score or 0.0 for score in scores[0]]
 
 
 def long_candidate(model: Any) -> None:
@@ -85,10 +85,10 @@ def long_candidate(model: Any) -> None:
     text = " ".join(map(str, [*range(100, 611), 1]))
     reranker = BTR(LoadedModel(model, Numbers(), "long"))  # type: ignore[arg-type]
     _, plan = next(reranker.plans([text]))
-    reranker.plan(plan, 0, Candidates(text, (text,)))
+    reranker.plan_rows(plan, 0, Candidates(text, (text,)))
     rows = range(max(1, reranker.budget // 513))
-    values = reranker.run(plan, rows)
-    assert len(values) == len(rows)
+    computed = reranker.compute(plan, rows)
+    assert len(computed) == len(rows)
 
 
 def peak() -> float:
