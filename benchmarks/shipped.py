@@ -4,7 +4,7 @@ CoNLL-13 (M2), W&I dev (ERRANT, by level) and JFLEG dev (GLEU), by the verbs `ge
 `rerank`, which give what `btr correct --tokenized` gives: with the profile `minimal`, and `fluency` for JFLEG; and
 btr-small's choice among the paper's T5GEC candidates of CoNLL-13. On CoNLL-13 and JFLEG, where thresholds were tuned,
 the figure that counts is the cross-validated one: the threshold for each tenth of the sentences is chosen on the other
-nine (the profiles' other settings were chosen with all of CoNLL-13 in sight). Nothing was tuned on W&I dev. The speed is
+nine (the other settings were chosen with all of CoNLL-13 in sight). Nothing was tuned on W&I dev. The speed is
 that of the models in sentences of CoNLL-13 per second of CPU time, as in `peers.py`.
 
     BTR_DATA=../shared/data python benchmarks/shipped.py [--work runs/shipped] [--output results.json] [--speed 200]

@@ -100,11 +100,11 @@ def print_reranked(result: Reranked, console: Console) -> None:
     if result.unscored:
         console.print(f"{result.unscored:,} of the equal could not be scored: a candidate or the source is too long.")
     if evaluation:
-        totals = make_table("all", [name_column(name) for name in evaluation.base])
-        totals.add_row("base", *_cells(evaluation.base.values(), ".2f"))
-        totals.add_row("reranked", *_cells(evaluation.reranked.values(), ".2f"))
+        totals = make_table("all", list(evaluation.base.columns.values()))
+        totals.add_row("base", *_cells(evaluation.base.scores.values(), ".2f"))
+        totals.add_row("reranked", *_cells(evaluation.reranked.scores.values(), ".2f"))
         console.print(totals)
-        print_signature(evaluation.signature, console)
+        print_signature(evaluation.base.signature, console)
     print_signature(result.signature, console)
 
 
@@ -112,7 +112,7 @@ def print_tuned(result: Tuned, console: Console) -> None:
     """Print each model's grid, as in the paper: the best cell is bold, and those that equal the base are dim."""
     for model in result.models:
         best = model.best
-        name = name_column(list(model.best_score.scores)[-1])
+        name = model.best_score.columns[model.best_score.main_score]
         table = make_table(f"{escape(model.scores)}: λ", [f"{name}, {top}" for top in model.tops])
         for k, threshold in enumerate(result.thresholds):
             cells = []

@@ -11,7 +11,8 @@ from btr.corpus.scores import Scored
 from btr.decisions.decide import average, competing
 from btr.decisions.settings import Settings
 from btr.errors import InputError
-from btr.metrics.base import Array, Metric, Score
+from btr.metrics.base import Array, Metric
+from btr.metrics.results import Score
 
 
 class DecisionGrid:
@@ -87,9 +88,8 @@ class DecisionGrid:
     def values(self, choices: Array, sentences: Array | None = None) -> Array:
         """Return the metric's main score of each row of choices, in percent, over all sentences or some."""
         numbers = np.arange(len(self.rows)) if sentences is None else sentences
-        folded = self.metric.aggregate(self.counts, self.count_rows[numbers, choices[:, numbers]])
-        values: Array = 100 * list(folded.values())[-1]
-        return values
+        scores = self.metric.aggregate(self.counts, self.count_rows[numbers, choices[:, numbers]])
+        return 100 * scores[self.metric.main_score]
 
     def score(self, choices: Array) -> Score:
         """Return the score of one choice per sentence."""

@@ -16,12 +16,13 @@ from btr.errors import InputError
 from btr.metrics import significance
 from btr.metrics.base import Array, Metric
 from btr.metrics.gold import load_gold
+from btr.metrics.results import Score
 from btr.models.locate import locate_model
 from btr.resume import check_output
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BaseVersusSuggested:
     """Two scores over the same sentences, with the 95 % interval and the p-values of their difference."""
 
     sentences: int
@@ -33,13 +34,21 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class DecisionEvaluation:
     """The paper's Table 6: the base candidate and the suggestion, over all sentences and within each verdict."""
 
-    base: Mapping[str, float]
-    reranked: Mapping[str, float]
-    by_verdict: Mapping[str, Comparison]
-    signature: str
+    base: Score
+    reranked: Score
+    by_verdict: Mapping[str, BaseVersusSuggested]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evaluation as JSON has it."""
+        return {
+            "base": self.base.scores,
+            "reranked": self.reranked.scores,
+            "by_verdict": {verdict: asdict(comparison) for verdict, comparison in self.by_verdict.items()},
+            "signature": self.base.signature,
+        }
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ class Reranked:
     unscored: int  # sentences of which a competing candidate could not be scored
     settings: Settings
     signature: str
-    evaluation: Evaluation | None = None
+    evaluation: DecisionEvaluation | None = None
     note: str | None = None
 
     @property
@@ -66,7 +75,7 @@ class Reranked:
             "shares": dict(self.shares),
             "unscored": self.unscored,
             "settings": self.settings.to_dict(),
-            **({"evaluation": asdict(self.evaluation)} if self.evaluation else {}),
+            **({"evaluation": self.evaluation.to_dict()} if self.evaluation else {}),
             "decisions": [decision.to_dict() for decision in self.decisions],
             "signature": self.signature,
         }
@@ -167,7 +176,7 @@ def is_unscored(row: Scored, kinds: Sequence[str], settings: Settings) -> bool:
     return indices != [0] and any(combined[index] is None for index in indices)
 
 
-def evaluate_decisions(metric: Metric, rows: Sequence[Scored], decisions: Sequence[Decision]) -> Evaluation:
+def evaluate_decisions(metric: Metric, rows: Sequence[Scored], decisions: Sequence[Decision]) -> DecisionEvaluation:
     """Score base candidates, suggestions and choices, and compare the first two within each verdict."""
     check_rows(metric, rows)
     base = metric.counts([row.candidates.texts[0] for row in rows])
@@ -177,18 +186,15 @@ def evaluate_decisions(metric: Metric, rows: Sequence[Scored], decisions: Sequen
         numbers = [number for number, decision in enumerate(decisions) if decision.verdict == verdict]
         if numbers:
             by_verdict[verdict.value] = compare_counts(metric, base[numbers], suggested[numbers])
-    return Evaluation(
-        metric.score_counts(base).scores,
-        metric.score([decision.text for decision in decisions]).scores,
-        by_verdict,
-        metric.signature(),
+    return DecisionEvaluation(
+        metric.score_counts(base), metric.score([decision.text for decision in decisions]), by_verdict
     )
 
 
-def compare_counts(metric: Metric, base: Array, suggested: Array) -> Comparison:
+def compare_counts(metric: Metric, base: Array, suggested: Array) -> BaseVersusSuggested:
     """Compare the counts of two outputs over the same sentences."""
     first, second = metric.score_counts(base), metric.score_counts(suggested)
-    test = list(significance.bootstrap(metric, base, suggested).values())[-1]
+    test = significance.bootstrap(metric, base, suggested)[metric.main_score]
     low, high = test.interval or (0.0, 0.0)
     t_test = significance.t_test(metric, base, suggested)
-    return Comparison(len(base), first.value, second.value, (100 * low, 100 * high), t_test.p, test.p)
+    return BaseVersusSuggested(len(base), first.value, second.value, (100 * low, 100 * high), t_test.p, test.p)

@@ -9,7 +9,8 @@ import numpy as np
 from btr.decisions.grid import DecisionGrid
 from btr.decisions.settings import Settings
 from btr.errors import InputError
-from btr.metrics.base import Array, Score
+from btr.metrics.base import Array
+from btr.metrics.results import Score
 
 THRESHOLDS = tuple(k / 10 for k in range(11))  # the paper's; at 1 the base candidate always stays
 WEIGHTS = 0.0, *(2.0**k for k in range(-5, 5))  # that a kind of reranker may have in a mixture

@@ -14,8 +14,8 @@ from btr.decisions.rerank import read_ensemble
 from btr.decisions.search import CrossValidated, SearchSpace, best_settings, cross_validate
 from btr.decisions.settings import Settings
 from btr.errors import InputError
-from btr.metrics.base import Score
 from btr.metrics.gold import load_gold
+from btr.metrics.results import Score
 from btr.metrics.significance import bootstrap
 
 TOPS = 5, 10, 15, 20  # the paper's a_pred
@@ -174,7 +174,8 @@ def tune_settings(grid: DecisionGrid, space: SearchSpace, folds: int) -> Tuning:
     crossed = cross_validate(grid, space, folds)
     best = best_settings(grid, space)
     base = np.zeros_like(crossed.choices)
-    test = list(bootstrap(grid.metric, grid.counts_of(base), grid.counts_of(crossed.choices)).values())[-1]
+    tests = bootstrap(grid.metric, grid.counts_of(base), grid.counts_of(crossed.choices))
+    test = tests[grid.metric.main_score]
     low, high = test.interval or (0.0, 0.0)
     gain = crossed.score.value - grid.score(base).value
     score = grid.score(grid.choose([best])[0])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from btr.correction import DEFAULT_MODEL, NO_RERANKER, DEFAULT_RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS, NO_RERANKER
 from btr.correction.correct import load_corrector
 from btr.errors import InputError
 from btr.serving.settings import HOST, PORT, Settings
