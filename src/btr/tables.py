@@ -130,7 +130,7 @@ def print_tuned(result: Tuned, console: Console) -> None:
     for name, tuning in tunings:
         low, high = tuning.interval
         gain = escape(f"{tuning.gain:+.2f} [{low:+.2f}, {high:+.2f}]")
-        scores = f"{tuning.best_score.value:.2f}", f"{tuning.cross_validated.score.value:.2f}"
+        scores = f"{tuning.best_score.value:.2f}", f"{tuning.cross_validated.value:.2f}"
         summary.add_row(escape(name), f"{tuning.best.top}", f"{tuning.best.threshold:g}", *scores, gain)
     console.print(summary)
     if result.mixture:

@@ -13,6 +13,7 @@ from btr.corpus.candidates import Candidates, check_numbers
 from btr.corpus.files import PathLike, read_lines
 from btr.corpus.parallel import parse_json
 from btr.errors import InputError
+from btr.records import Record
 
 Scores = tuple[float | None, ...]  # one per candidate; None for a candidate that could not be scored
 
@@ -40,16 +41,12 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class RerankerName:
+class RerankerName(Record):
     """A reranker as a scores file names it: its kind, the model's name if it has one, and its signature."""
 
     kind: str
     model: str | None
     signature: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the name as headers have it."""
-        return {"kind": self.kind, "model": self.model, "signature": self.signature}
 
 
 @dataclass(frozen=True, slots=True)

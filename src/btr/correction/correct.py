@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from btr.correction.records import NOT_ENGLISH, TOO_LONG, CorrectedBlock, Correc
 from btr.correction.render import FORMS, FORMS_WITH_PROBABILITIES, Renderer
 from btr.decisions import Verdict
 from btr.errors import InputError, needs_models
+from btr.records import Record
 from btr.resume import Share, check_output, write_windows
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ WINDOW = 128  # tokenised sentences that are corrected together
 
 
 @dataclass
-class CorrectionCounts:
+class CorrectionCounts(Record):
     """What was done, in numbers of sentences and edits, and the signature of it all."""
 
     sentences: int = 0
@@ -46,10 +47,6 @@ class CorrectionCounts:
         self.reranked += sentence.verdict is Verdict.ACCEPT
         self.too_long += sentence.skipped == TOO_LONG
         self.not_english += sentence.skipped == NOT_ENGLISH
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts as JSON has them."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "note"}
 
 
 def correct(

@@ -1,7 +1,7 @@
 """From a decision about a sentence's tokens to edits of the user's characters. Needs no model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import Edit
@@ -14,6 +14,7 @@ from btr.correction.records import (
     CorrectedBlock,
     CorrectedSentence,
     EditSpan,
+    TokenEdit,
 )
 from btr.correction.segments import Segment
 from btr.decisions import Choice, Decision
@@ -55,12 +56,12 @@ def describe_sentence(block: Block, sentence: ExaminedSentence, candidate_edits:
     if not sentence.is_english or candidates.is_flagged(0, TOO_LONG):
         reason = TOO_LONG if sentence.is_english else NOT_ENGLISH
         return CorrectedSentence(start, end, segment.source, skipped=reason)
-    tokens = token_edits(block, segment, choice.text)
-    edits = to_spans(block, segment, tokens)
+    chosen = token_edits(block, segment, choice.text)
+    edits = to_spans(block, segment, chosen)
+    tokens = tuple(TokenEdit(edit.start, edit.end, edit.type, edit.corrections[0]) for edit in chosen)
+    described = CorrectedSentence(start, end, segment.source, edits, tokens, verdict=choice.verdict, index=choice.index)
     if not isinstance(choice, Decision):
-        return CorrectedSentence(
-            start, end, segment.source, edits, tuple(tokens), verdict=choice.verdict, index=choice.index
-        )
+        return described
     views = []
     for index, text in enumerate(candidates.texts):
         shown = None
@@ -69,10 +70,7 @@ def describe_sentence(block: Block, sentence: ExaminedSentence, candidate_edits:
         elif candidate_edits:
             shown = to_spans(block, segment, token_edits(block, segment, text) if is_usable(candidates, index) else ())
         views.append(view_candidate(candidates, index, choice, shown))
-    return CorrectedSentence(
-        start, end, segment.source, edits, tuple(tokens), None, choice.verdict, choice.index, choice.suggestion,
-        choice.margin, tuple(views),
-    )  # fmt: skip
+    return replace(described, suggestion=choice.suggestion, margin=choice.margin, candidates=tuple(views))
 
 
 def view_candidate(
@@ -84,7 +82,7 @@ def view_candidate(
     flag = None
     if not is_usable(candidates, index):
         flag = "unfinished" if candidates.is_flagged(index, "unfinished") else "runaway"
-    return CandidateView(candidates.texts[index], probability, log_prob, probability > 0, flag, edits)
+    return CandidateView(candidates.texts[index], probability, probability > 0, log_prob, flag, edits)
 
 
 def token_edits(block: Block, segment: Segment, text: str) -> list[Edit]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from btr.corpus.m2 import Sentence, format_m2
+from btr.corpus.m2 import Edit, Sentence, format_m2
 from btr.correction.changes import Change, apply_changes
 from btr.correction.records import CandidateView, CorrectedBlock
 
@@ -45,9 +45,9 @@ class Renderer:
         lines = []
         for sentence in block.sentences:
             candidates = dict[str, CandidateView]()
-            for candidate in sentence.candidates:
+            for candidate in sentence.candidates or ():
                 candidates.setdefault(candidate.text, candidate)
-            if len(candidates) < 2:
+            if len(candidates) < 2 or sentence.index is None or sentence.candidates is None:
                 continue
             lines.append(f"{self.bold[0]}{sentence.source}{self.bold[1]}")
             chosen = sentence.candidates[sentence.index].text
@@ -65,8 +65,9 @@ def write_json(block: CorrectedBlock) -> str:
 
 def write_m2(block: CorrectedBlock) -> str:
     """Return the sentences in M2, their edits typed by ERRANT."""
-    return "".join(
-        format_m2(Sentence(sentence.source, {0: sentence.tokens}))
-        for sentence in block.sentences
-        if sentence.source  # a sentence that is too long to be read has none
-    )
+    lines = []
+    for sentence in block.sentences:
+        if sentence.source:  # a sentence that is too long to be read has none
+            edits = tuple(Edit(edit.start, edit.end, edit.type, (edit.replacement,)) for edit in sentence.tokens)
+            lines.append(format_m2(Sentence(sentence.source, {0: edits})))
+    return "".join(lines)

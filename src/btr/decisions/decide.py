@@ -8,11 +8,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from btr.corpus.candidates import PROPOSED, Candidates, is_runaway
 from btr.corpus.scores import Scored, Scores
 from btr.decisions.settings import Settings
+from btr.records import Record
 
 MAX_EXPONENT = 700.0  # exp(-x) underflows beyond this
 
@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Record):
     """The chosen text, the candidate's index (0 is the base candidate), and what became of the suggestion."""
 
     text: str
@@ -46,17 +46,6 @@ class Decision(Choice):
     def probability(self) -> float:
         """Return f(y|x) of the chosen candidate."""
         return self.probabilities[self.index]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the decision as JSON has it."""
-        return {
-            "text": self.text,
-            "index": self.index,
-            "suggestion": self.suggestion,
-            "probabilities": list(self.probabilities),
-            "margin": self.margin,
-            "verdict": self.verdict.value,
-        }
 
 
 def is_usable(candidates: Candidates, index: int) -> bool:

@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 from btr.corpus.files import PathLike, as_paths, write_lines
 from btr.corpus.scores import Header, Scored, read_scores
@@ -18,6 +17,7 @@ from btr.metrics.base import Array, Metric
 from btr.metrics.gold import load_gold
 from btr.metrics.results import Score
 from btr.models.locate import locate_model
+from btr.records import Record
 from btr.resume import check_output
 
 
@@ -34,25 +34,16 @@ class BaseVersusSuggested:
 
 
 @dataclass(frozen=True)
-class DecisionEvaluation:
+class DecisionEvaluation(Record):
     """The paper's Table 6: the base candidate and the suggestion, over all sentences and within each verdict."""
 
     base: Score
     reranked: Score
     by_verdict: Mapping[str, BaseVersusSuggested]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the evaluation as JSON has it."""
-        return {
-            "base": self.base.scores,
-            "reranked": self.reranked.scores,
-            "by_verdict": {verdict: asdict(comparison) for verdict, comparison in self.by_verdict.items()},
-            "signature": self.base.signature,
-        }
-
 
 @dataclass(frozen=True)
-class Reranked:
+class Reranked(Record):
     """The decisions over a set, and the shares of accepted, rejected and equal suggestions, in percent."""
 
     decisions: tuple[Decision, ...]
@@ -67,18 +58,6 @@ class Reranked:
     def texts(self) -> list[str]:
         """Return the chosen texts."""
         return [decision.text for decision in self.decisions]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON has it."""
-        return {
-            "sentences": len(self.decisions),
-            "shares": dict(self.shares),
-            "unscored": self.unscored,
-            "settings": self.settings.to_dict(),
-            **({"evaluation": self.evaluation.to_dict()} if self.evaluation else {}),
-            "decisions": [decision.to_dict() for decision in self.decisions],
-            "signature": self.signature,
-        }
 
 
 def rerank(

@@ -3,11 +3,12 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from btr.errors import InputError
+from btr.records import Record
 
 PROFILES_FILE = "profiles.json"
 AVERAGES = "log", "probability", "f"
@@ -15,7 +16,7 @@ DEFAULT_CANDIDATES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """Everything between the scores of candidates and the chosen text. Every verb reads and writes this one object."""
 
     candidates: int = DEFAULT_CANDIDATES  # how many the base model writes
@@ -71,12 +72,8 @@ class Settings:
             parts.append("weights:" + ",".join(f"{kind}={weight:g}" for kind, weight in sorted(self.weights.items())))
         return "|".join(parts)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON has them."""
-        return {**asdict(self), "weights": dict(self.weights), "rerankers": list(self.rerankers)}
-
     @classmethod
-    def from_dict(cls, values: object, where: str) -> "Settings":
+    def from_dict(cls, values: object, where: str = "settings") -> "Settings":
         """Check settings from a file; `where` names it in errors."""
         if not isinstance(values, dict):
             raise InputError(f"{where}: expected settings as a JSON object, found {type(values).__name__}.")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,45 +10,32 @@ from btr.corpus.files import PathLike, as_paths
 from btr.corpus.scores import Header, Scored
 from btr.decisions.grid import DecisionGrid
 from btr.decisions.rerank import read_ensemble
-from btr.decisions.search import CrossValidated, SearchSpace, best_settings, cross_validate
+from btr.decisions.search import SearchSpace, best_settings, cross_validate
 from btr.decisions.settings import Settings
 from btr.errors import InputError
 from btr.metrics.gold import load_gold
 from btr.metrics.results import Score
 from btr.metrics.significance import bootstrap
+from btr.records import Record
 
 TOPS = 5, 10, 15, 20  # the paper's a_pred
 MAX_STEPS = 1000  # between the thresholds 0 and 1
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Record):
     """The best settings of a reranker with their score, and the cross-validated score with its gain over the base.
 
-    The gain has a 95 % interval and a p-value, by a paired bootstrap.
+    The gain has a 95 % interval and a p-value, by a paired bootstrap. `fold_settings` are the best of each fold.
     """
 
     best: Settings
     best_score: Score
-    cross_validated: CrossValidated
+    cross_validated: Score
+    fold_settings: tuple[Settings, ...]
     gain: float
     interval: tuple[float, float]
     p: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tuning as JSON has it."""
-        folds = self.cross_validated.settings
-        return {
-            "best": {"settings": self.best.to_dict(), **self.best_score.to_dict()},
-            "cross_validated": {
-                "folds": len(folds),
-                "settings": [settings.to_dict() for settings in folds],
-                **self.cross_validated.score.to_dict(),
-                "difference": self.gain,
-                "interval": list(self.interval),
-                "p": self.p,
-            },
-        }
 
 
 @dataclass(frozen=True)
@@ -65,30 +51,16 @@ class TunedModel(Tuning):
     grid: tuple[tuple[float, ...], ...]  # (tops, thresholds)
     changed: tuple[tuple[bool, ...], ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        head = {"scores": self.scores, "reranker": self.reranker, "tops": self.tops}
-        return {**head, "grid": self.grid, "changed": self.changed, **super().to_dict()}
-
 
 @dataclass(frozen=True)
-class Tuned:
-    """What `tune` finds: the base score, each scores file's grid, and the mixture of all if it was asked for."""
+class Tuned(Record):
+    """What `tune` finds: the base score, each scores file's grid, and the mixture of all if it is wanted."""
 
     base: Score
     thresholds: tuple[float, ...]
     models: tuple[TunedModel, ...]
     signature: str
     mixture: Tuning | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON has it."""
-        return {
-            "base": self.base.to_dict(),
-            "thresholds": self.thresholds,
-            "models": [model.to_dict() for model in self.models],
-            **({"mixture": self.mixture.to_dict()} if self.mixture else {}),
-            "signature": self.signature,
-        }
 
 
 def tune(
@@ -179,4 +151,4 @@ def tune_settings(grid: DecisionGrid, space: SearchSpace, folds: int) -> Tuning:
     low, high = test.interval or (0.0, 0.0)
     gain = crossed.score.value - grid.score(base).value
     score = grid.score(grid.choose([best])[0])
-    return Tuning(best, score, crossed, gain, (100 * low, 100 * high), test.p)
+    return Tuning(best, score, crossed.score, crossed.settings, gain, (100 * low, 100 * high), test.p)

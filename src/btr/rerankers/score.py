@@ -13,6 +13,7 @@ from btr.decisions.decide import eligible
 from btr.decisions.settings import Settings, find_profile
 from btr.errors import InputError
 from btr.models.locate import locate_model
+from btr.records import Record
 from btr.rerankers import load_reranker, parse_name
 from btr.resume import check_output, write_windows
 
@@ -20,15 +21,11 @@ WINDOW = 32  # sources that are scored together
 
 
 @dataclass(frozen=True)
-class ScoreResult:
+class ScoreResult(Record):
     """What was scored: the signature of the scores, and a line to show if the profile does not apply."""
 
     signature: str
     note: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON has it."""
-        return {"signature": self.signature}
 
 
 def score(
