@@ -86,7 +86,7 @@ def plain(answer: Answer) -> Answer:
     for sentence in answer["sentences"]:
         sentence.pop("suggestion", None)
         for candidate in sentence.get("candidates", ()):
-            for key in ("edits", "took_part", "flag"):
+            for key in ("edits", "competes", "flag"):
                 candidate.pop(key, None)
     return answer
 

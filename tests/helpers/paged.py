@@ -1,4 +1,4 @@
-"""A page of the server in a real browser, and what a user does there."""
+"""The page of the server in a real browser, and the actions of a user."""
 
 import re
 
@@ -12,20 +12,20 @@ TEXT = "I has one dog 😀. It go."
 
 
 def open_page(browser, address, **options):
-    """A page that may load nothing from elsewhere, and on which nothing may go wrong."""
+    """Open the page; assert that it loads nothing from other sites and has no errors."""
     context = browser.new_context(**options)
     context.set_default_timeout(60_000)
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     page = context.new_page()
-    asked, wrong = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    requested, errors = [], []
+    page.on("request", lambda request: requested.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.goto(address)
-    page.asked = asked
+    page.requested = requested
     yield page
-    assert all(url.startswith((address, "blob:")) for url in asked)
-    assert [text for text in wrong if "the server responded" not in text] == []
+    assert all(url.startswith((address, "blob:")) for url in requested)
+    assert [text for text in errors if "the server responded" not in text] == []
     context.close()
 
 

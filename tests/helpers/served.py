@@ -1,4 +1,4 @@
-"""A server with models that are known, in a thread of the tests."""
+"""A server with scripted models, in a thread of the tests."""
 
 import threading
 import time
@@ -6,42 +6,42 @@ from contextlib import contextmanager
 
 from scripted import Opposed, Scripted
 
-from btr.candidates.decoding import DecodingSettings
+from btr.candidates.base import Search
 from btr.correction.corrector import Corrector
 from btr.rerankers.base import Rule
 from btr.serving.app import make_app
+from btr.serving.limits import Limits
 from btr.serving.serve import bind
 from btr.serving.server import Server
-from btr.serving.settings import Settings
 
 
 class Waiting(Scripted):
-    """Does nothing until it is let; `seen` are the batches that it was given."""
+    """An engine that waits for the event `free`; `batch_sizes` are the sizes of its batches."""
 
     def __init__(self):
         super().__init__()
         self.free = threading.Event()
         self.free.set()
-        self.seen = []
+        self.batch_sizes = []
 
-    def generate(self, sources, settings):
+    def search(self, sources, search):
         assert self.free.wait(60)
-        self.seen.append(len(sources))
-        return super().generate(sources, settings)
+        self.batch_sizes.append(len(sources))
+        return super().search(sources, search)
 
 
 def scripted(engine=None, threshold=0.99):
-    """A corrector whose base model changes what its script says, and whose reranker would rather not."""
-    return Corrector(engine or Scripted(), DecodingSettings(size=2), Opposed(), Rule(threshold))
+    """Return a corrector whose base model follows a script, and whose reranker prefers the source."""
+    return Corrector(engine or Scripted(), Search(size=2), Opposed(), Rule(threshold))
 
 
 @contextmanager
-def served(corrector, names=("scripted", "opposed"), **settings):
-    """The address of a server, as long as it is needed."""
-    chosen = Settings(**settings)
+def served(corrector, names=("scripted", "opposed"), **limits):
+    """Serve a corrector, and give the address."""
+    chosen = Limits(**limits)
     app = make_app(corrector, chosen, names)
     listener = bind("127.0.0.1", 0)
-    server = Server(app, chosen.seconds)
+    server = Server(app, chosen.timeout)
     thread = threading.Thread(target=server.run, args=(listener,))
     thread.start()
     try:
@@ -53,19 +53,19 @@ def served(corrector, names=("scripted", "opposed"), **settings):
         assert not thread.is_alive()
 
 
-def plain(sentences):
-    """Sentences of an answer as `btr correct --json` writes them."""
+def as_offline(sentences):
+    """Return sentences of an answer as `btr correct --json` writes them."""
     for sentence in sentences:
         sentence.pop("suggestion", None)
         for candidate in sentence.get("candidates", ()):
-            for key in ("edits", "took_part", "flag"):
+            for key in ("edits", "competes", "flag"):
                 candidate.pop(key, None)
     return sentences
 
 
-def wait_for(holds, seconds=60):
-    """Wait until something holds; times are not asserted, but tests must end."""
+def wait_for(condition, seconds=60):
+    """Wait until a condition holds. Tests assert no times, but they must end."""
     end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not happen"
+    while not condition():
+        assert time.monotonic() < end, "the condition did not become true"
         time.sleep(0.02)

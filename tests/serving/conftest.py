@@ -6,8 +6,8 @@ from served import scripted, served
 
 @pytest.fixture(scope="module")
 def address():
-    with served(scripted()) as own:
-        yield own
+    with served(scripted()) as url:
+        yield url
 
 
 @pytest.fixture

@@ -1,23 +1,30 @@
-"""Requests that are worked on together, with work that is known."""
+"""Batches of requests, with stand-ins for the models."""
 
 import asyncio
+import sys
 import threading
+from contextlib import suppress
 from functools import partial
 
 import pytest
 from served import wait_for
 
-from btr.serving.batcher import Batcher, Ended, Full
+from btr.serving.batcher import Batcher, QueueFull, WorkerStopped
 
 
-class Work:
-    """Doubles numbers, once it is let, and -3 once more; None and 99 are trouble, -1 and -2 the end of a thread."""
+class Models:
+    """Stand-ins for models that double numbers once `free` is set.
+
+    None and 99 raise an error, -1 and -2 what would end a thread. -3 is finished once `finished` is set.
+    """
 
     def __init__(self):
+        self.started = 0
         self.batches = []
         self.free, self.finished = threading.Event(), threading.Event()
 
     def __call__(self, items):
+        self.started += 1
         assert self.free.wait(60)
         self.batches.append(list(items))
         if None in items:
@@ -34,82 +41,86 @@ class Work:
         return 2 // (item - 99) if item == 99 else 2 * item
 
 
-def run(scenario, budget=4, most=10):
-    work = Work()
-    batcher = Batcher(work, lambda item: 1, budget, most)
+def threads():
+    """Return the names of the running threads of batchers."""
+    return {thread.name for thread in threading.enumerate()} & {"btr-models", "btr-answers"}
+
+
+def run(scenario, budget=4, max_requests=10):
+    models = Models()
+    batcher = Batcher(models, lambda item: 1, budget, max_requests)
     try:
-        return work, asyncio.run(scenario(batcher, work))
+        return models, asyncio.run(scenario(batcher, models))
     finally:
-        work.free.set()
-        work.finished.set()
+        models.free.set()
+        models.finished.set()
         batcher.close()
-        assert not any(thread.is_alive() for thread in batcher._threads)
+        assert not threads()
         assert not batcher.open
-        assert not batcher._waiting
 
 
-async def begun(batcher, *requests):
-    """Requests that wait, after a first that is in work."""
+async def queue(batcher, models, *requests):
+    """Let requests wait behind a first one that the models work on."""
     tasks = [asyncio.ensure_future(batcher.run([0]))]
-    await asyncio.to_thread(wait_for, lambda: not batcher._waiting and batcher.open)
+    await asyncio.to_thread(wait_for, lambda: models.started)
     tasks += [asyncio.ensure_future(batcher.run(items)) for items in requests]
     await asyncio.sleep(0)
     return tasks
 
 
-def test_what_waits_is_done_together_and_everybody_gets_their_own():
-    async def scenario(batcher, work):
-        tasks = await begun(batcher, [1], [2, 3], [4])
-        work.free.set()
+def test_waiting_requests_are_batched_and_each_gets_its_results():
+    async def scenario(batcher, models):
+        tasks = await queue(batcher, models, [1], [2, 3], [4])
+        models.free.set()
         return await asyncio.gather(*tasks)
 
-    work, results = run(scenario)
+    models, results = run(scenario)
     assert results == [[0], [2], [4, 6], [8]]
-    assert work.batches == [[0], [1, 2, 4, 3]]
+    assert models.batches == [[0], [1, 2, 4, 3]]
 
 
 def test_a_long_request_lets_short_ones_through():
-    async def scenario(batcher, work):
-        tasks = await begun(batcher, list(range(10, 20)), [1], [2])
-        work.free.set()
+    async def scenario(batcher, models):
+        tasks = await queue(batcher, models, list(range(10, 20)), [1], [2])
+        models.free.set()
         return await asyncio.gather(*tasks)
 
-    work, results = run(scenario)
-    assert work.batches[1] == [10, 1, 2, 11]
+    models, results = run(scenario)
+    assert models.batches[1] == [10, 1, 2, 11]
     assert results[1] == [2 * k for k in range(10, 20)]
 
 
-def test_no_more_than_the_most_are_taken():
-    async def scenario(batcher, work):
-        tasks = await begun(batcher, [1], [2])
-        with pytest.raises(Full):
+def test_requests_beyond_the_limit_are_refused():
+    async def scenario(batcher, models):
+        tasks = await queue(batcher, models, [1], [2])
+        with pytest.raises(QueueFull):
             await batcher.run([3])
-        work.free.set()
+        models.free.set()
         results = await asyncio.gather(*tasks)
         return results, await batcher.run([4])
 
-    assert run(scenario, most=3)[1] == ([[0], [2], [4]], [8])
+    assert run(scenario, max_requests=3)[1] == ([[0], [2], [4]], [8])
 
 
-def test_who_goes_away_leaves_no_work_behind():
-    async def scenario(batcher, work):
-        tasks = await begun(batcher, [1], [2])
+def test_items_of_cancelled_requests_are_dropped():
+    async def scenario(batcher, models):
+        tasks = await queue(batcher, models, [1], [2])
         for task in tasks[:2]:
             task.cancel()
         await asyncio.gather(*tasks[:2], return_exceptions=True)
         assert len(batcher.open) == 1
-        work.free.set()
+        models.free.set()
         return await tasks[2]
 
-    work, result = run(scenario)
+    models, result = run(scenario)
     assert result == [4]
-    assert work.batches == [[0], [2]]
+    assert models.batches == [[0], [2]]
 
 
 def test_one_bad_item_fails_alone():
-    async def scenario(batcher, work):
-        tasks = await begun(batcher, [1], [2, None, 3], [99, 5], [4])
-        work.free.set()
+    async def scenario(batcher, models):
+        tasks = await queue(batcher, models, [1], [2, None, 3], [99, 5], [4])
+        models.free.set()
         return await asyncio.gather(*tasks, return_exceptions=True)
 
     _, (_, first, second, third, fourth) = run(scenario)
@@ -118,10 +129,10 @@ def test_one_bad_item_fails_alone():
     assert isinstance(third, ZeroDivisionError)
 
 
-def test_the_thread_survives_what_would_end_it():
-    async def scenario(batcher, work):
-        tasks = await begun(batcher, [1], [-1], [-2], [3])
-        work.free.set()
+def test_exit_exceptions_do_not_end_the_threads():
+    async def scenario(batcher, models):
+        tasks = await queue(batcher, models, [1], [-1], [-2], [3])
+        models.free.set()
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert batcher.is_alive
         return results
@@ -132,80 +143,91 @@ def test_the_thread_survives_what_would_end_it():
 
 
 def test_the_next_batch_begins_while_answers_are_finished():
-    async def scenario(batcher, work):
-        work.free.set()
+    async def scenario(batcher, models):
+        models.free.set()
         first = asyncio.ensure_future(batcher.run([-3]))
-        await asyncio.to_thread(wait_for, lambda: work.batches == [[-3]])
+        await asyncio.to_thread(wait_for, lambda: models.batches == [[-3]])
         second = asyncio.ensure_future(batcher.run([1]))
-        await asyncio.to_thread(wait_for, lambda: work.batches == [[-3], [1]])
+        await asyncio.to_thread(wait_for, lambda: models.batches == [[-3], [1]])
         assert not first.done()
-        work.finished.set()
+        models.finished.set()
         return await asyncio.gather(first, second)
 
     assert run(scenario)[1] == [[-6], [2]]
 
 
-def test_who_is_finished_does_not_wait_for_the_others_of_a_batch():
-    async def scenario(batcher, work):
-        tasks = await begun(batcher, [1], [-3])
-        work.free.set()
+def test_an_answer_does_not_wait_for_others_of_its_batch():
+    async def scenario(batcher, models):
+        tasks = await queue(batcher, models, [1], [-3])
+        models.free.set()
         assert await tasks[1] == [2]
         assert not tasks[2].done()
-        work.finished.set()
+        models.finished.set()
         return await tasks[2]
 
-    work, result = run(scenario)
-    assert work.batches == [[0], [1, -3]]
+    models, result = run(scenario)
+    assert models.batches == [[0], [1, -3]]
     assert result == [-6]
 
 
-def test_a_finisher_that_fails_fails_alone():
-    async def scenario(batcher, work):
-        tasks = await begun(batcher, [99], [-2], [1])
-        work.free.set()
+def test_an_error_while_finishing_fails_one_request():
+    async def scenario(batcher, models):
+        tasks = await queue(batcher, models, [99], [-2], [1])
+        models.free.set()
         return await asyncio.gather(*tasks, return_exceptions=True)
 
-    work, (_, first, second, third) = run(scenario)
-    assert work.batches == [[0], [99, -2, 1]]  # the models were asked once
+    models, (_, first, second, third) = run(scenario)
+    assert models.batches == [[0], [99, -2, 1]]  # the models ran once
     assert isinstance(first, ZeroDivisionError)
     assert repr(second) == "RuntimeError('KeyboardInterrupt')"
     assert third == [2]
 
 
-def test_the_end_waits_for_what_is_to_be_finished():
-    async def scenario(batcher, work):
-        work.free.set()
+def test_close_waits_for_unfinished_requests():
+    async def scenario(batcher, models):
+        models.free.set()
         tasks = [asyncio.ensure_future(batcher.run([-3]))]
-        await asyncio.to_thread(wait_for, lambda: work.batches == [[-3]])
-        for k in (1, 2):  # one is in the finisher's queue, one before it, one waits for the models
+        await asyncio.to_thread(wait_for, lambda: models.batches == [[-3]])
+        for k in (1, 2):  # one is in the queue of the finishing thread, one before it, one waits for the models
             tasks.append(asyncio.ensure_future(batcher.run([k])))
-            await asyncio.to_thread(wait_for, lambda: not batcher._waiting)
+            await asyncio.to_thread(wait_for, lambda k=k: len(models.batches) == k + 1)
         tasks.append(asyncio.ensure_future(batcher.run([3])))
         await asyncio.sleep(0)
         closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
-        await asyncio.to_thread(wait_for, lambda: batcher._closed)
-        with pytest.raises(Full):
-            await batcher.run([4])
+        with pytest.raises(QueueFull):
+            await asyncio.wait_for(wait_until_closed(batcher), 60)
         assert not any(task.done() for task in (closing, *tasks))
-        work.finished.set()
+        models.finished.set()
         await closing
         return await asyncio.gather(*tasks)
 
     assert run(scenario)[1] == [[-6], [2], [4], [6]]
 
 
-def test_without_a_thread_nothing_is_taken():
-    async def scenario(batcher, work):
-        batcher._begun.put(None)  # as at the end, for the thread that finishes answers
+async def wait_until_closed(batcher):
+    """Wait until a batcher refuses requests; those that it still accepts are cancelled."""
+    while True:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(batcher.run([4]), 0.01)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_requests_are_refused_once_a_thread_has_ended():
+    async def scenario():
+        batcher = Batcher(Models(), lambda item: sys.exit(), budget=4, max_requests=10)
+        first = asyncio.ensure_future(batcher.run([1]))
         await asyncio.to_thread(wait_for, lambda: not batcher.is_alive)
-        with pytest.raises(Ended):
+        with pytest.raises(WorkerStopped):
             await asyncio.wait_for(batcher.run([1]), 10)
+        first.cancel()
+        batcher.close()
 
-    assert run(scenario)[0].batches == []
+    asyncio.run(scenario())
+    assert not threads()
 
 
-def test_nothing_asked_nothing_done():
-    async def scenario(batcher, work):
+def test_a_request_without_items_has_no_results():
+    async def scenario(batcher, models):
         return await batcher.run([])
 
     assert run(scenario)[1] == []

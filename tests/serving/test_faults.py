@@ -1,4 +1,4 @@
-"""What goes wrong around a server: it keeps answering, and leaves nothing behind."""
+"""Faulty clients and models: the server keeps answering, and nothing leaks."""
 
 import asyncio
 import gc
@@ -22,10 +22,10 @@ from served import Waiting, scripted, served, wait_for
 
 from btr.errors import InputError
 from btr.serving import app, log
-from btr.serving.serve import allow_connections, serve
+from btr.serving.serve import allow_many_connections, serve
 
 HELPERS = Path(__file__).parents[1] / "helpers"
-ASK = {"text": "I has it."}
+REQUEST = {"text": "I has it."}
 
 
 def descriptors():
@@ -38,17 +38,17 @@ def open_requests(address):
     return float(next(line for line in text.splitlines() if line.startswith("btr_requests_open ")).split()[1])
 
 
-def is_well(address):
-    return httpx.post(f"{address}/v1/correct", json=ASK, timeout=60).json()["text"] == "I have it."
+def works(address):
+    return httpx.post(f"{address}/v1/correct", json=REQUEST, timeout=60).json()["text"] == "I have it."
 
 
 def connect(address):
-    where = urlsplit(address)
-    return socket.create_connection((where.hostname, where.port), timeout=60)
+    url = urlsplit(address)
+    return socket.create_connection((url.hostname, url.port), timeout=60)
 
 
 def send(address, head, body=b""):
-    """A connection on which a request was sent, as it is."""
+    """Send a raw request, and return the connection."""
     connection = connect(address)
     connection.sendall(head.encode() + b"\r\nHost: localhost\r\n\r\n" + body)
     return connection
@@ -58,40 +58,40 @@ def post(body, path="/v1/correct"):
     return f"POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts what is open by /proc")
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files in /proc")
 def test_nothing_leaks():
-    """All faults in turn, against one server; then as many threads and descriptors as before."""
-    allow_connections()
+    """After all faults, one server has as many threads and descriptors as before."""
+    allow_many_connections()
     engine = Waiting()
-    with served(scripted(engine), requests=8, seconds=30) as address:
-        assert is_well(address)
+    with served(scripted(engine), max_requests=8, timeout=30) as address:
+        assert works(address)
         before = descriptors(), threading.active_count()
         leave_while_working(address, engine)
         leave_in_the_middle_of_a_body(address)
         send_too_much(address)
         send_nonsense(address)
         come_all_at_once(address)
-        assert is_well(address)
+        assert works(address)
         wait_for(lambda: open_requests(address) == 0)
         wait_for(lambda: descriptors() <= before[0] and threading.active_count() <= before[1])
 
 
 def leave_while_working(address, engine):
     engine.free.clear()
-    body = json.dumps(ASK).encode()
+    body = json.dumps(REQUEST).encode()
     connections = [send(address, post(body), body) for _ in range(5)]
     wait_for(lambda: open_requests(address) == 5)
     for connection in connections:
         connection.close()
-    wait_for(lambda: open_requests(address) == 0)  # while the model still works for the first of them
+    wait_for(lambda: open_requests(address) == 0)  # while the model still works on the first of them
     engine.free.set()
-    assert is_well(address)
+    assert works(address)
 
 
 def leave_in_the_middle_of_a_body(address):
     for _ in range(5):
         send(address, post(b"x" * 1000), b"x" * 10).close()
-    assert is_well(address)
+    assert works(address)
 
 
 def send_too_much(address):
@@ -101,7 +101,7 @@ def send_too_much(address):
         assert "the body is larger than 665,536 bytes" in answer.json()["detail"]
     with send(address, "POST /v1/correct HTTP/1.1\r\nContent-Length: 99999999999") as connection:
         assert b" 413 " in connection.recv(1000).splitlines()[0]
-    assert is_well(address)
+    assert works(address)
 
 
 def send_nonsense(address):
@@ -112,28 +112,28 @@ def send_nonsense(address):
         assert answer.status_code in (400, 422)
     with send(address, "NONSENSE") as connection:
         assert b" 400 " in connection.recv(1000).splitlines()[0]
-    assert is_well(address)
+    assert works(address)
 
 
 def come_all_at_once(address, count=1_000):
-    """Each is answered: with the text, or told to come back."""
-    where = urlsplit(address)
-    body = json.dumps(ASK).encode()
+    """Every client gets an answer: the text, or 503."""
+    url = urlsplit(address)
+    body = json.dumps(REQUEST).encode()
     head = post(body).encode() + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
-    async def ask():
-        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    async def request():
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
         writer.write(head + body)
         answer = await reader.read()
         writer.close()
         await writer.wait_closed()
         return answer
 
-    async def ask_all():
-        return await asyncio.gather(*(ask() for _ in range(count)))
+    async def request_all():
+        return await asyncio.gather(*(request() for _ in range(count)))
 
     statuses = []
-    for answer in asyncio.run(ask_all()):
+    for answer in asyncio.run(request_all()):
         first = answer.splitlines()[0]
         statuses.append(int(first.split()[1]))
         if statuses[-1] == 200:
@@ -145,94 +145,94 @@ def come_all_at_once(address, count=1_000):
     assert 200 in statuses
 
 
-def test_too_many_are_told_to_come_back():
+def test_too_many_requests_are_refused():
     engine = Waiting()
-    with served(scripted(engine), requests=2) as address, ThreadPoolExecutor(2) as pool:
+    with served(scripted(engine), max_requests=2) as address, ThreadPoolExecutor(2) as pool:
         engine.free.clear()
-        waiting = [pool.submit(is_well, address) for _ in range(2)]
+        waiting = [pool.submit(works, address) for _ in range(2)]
         wait_for(lambda: open_requests(address) == 2)
-        answer = httpx.post(f"{address}/v1/correct", json=ASK)
+        answer = httpx.post(f"{address}/v1/correct", json=REQUEST)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
         assert httpx.get(f"{address}/health").status_code == 200
         engine.free.set()
-        assert all(own.result() for own in waiting)
+        assert all(future.result() for future in waiting)
 
 
-def test_requests_of_all_are_batched():
+def test_requests_of_all_clients_are_batched():
     engine = Waiting()
     with served(scripted(engine)) as address, ThreadPoolExecutor(9) as pool:
         engine.free.clear()
-        engine.seen.clear()
-        first = pool.submit(is_well, address)
+        engine.batch_sizes.clear()
+        first = pool.submit(works, address)
         wait_for(lambda: open_requests(address) == 1)
-        others = [pool.submit(is_well, address) for _ in range(8)]
+        others = [pool.submit(works, address) for _ in range(8)]
         wait_for(lambda: open_requests(address) == 9)
         engine.free.set()
-        assert all(own.result() for own in (first, *others))
-    assert sum(engine.seen) == 9
-    assert len(engine.seen) <= 3
+        assert all(future.result() for future in (first, *others))
+    assert sum(engine.batch_sizes) == 9
+    assert len(engine.batch_sizes) <= 3
 
 
 class Crowded(Waiting):
-    """Fails with more than one at a time, and quotes them."""
+    """Fails with more than one sentence per batch, and quotes them."""
 
-    def generate(self, sources, settings):
-        found = super().generate(sources, settings)
+    def search(self, sources, search):
+        results = super().search(sources, search)
         if len(sources) > 1:
-            raise MemoryError(f"can't read {self.decode(sources)}")
-        return found
+            raise MemoryError(f"can't read {self.write(sources)}")
+        return results
 
 
-def test_a_batch_that_fails_is_told_though_each_does_well_alone(caplog):
+def test_a_failed_batch_is_logged_though_each_request_succeeds_alone(caplog):
     engine = Crowded()
     with served(scripted(engine)) as address, ThreadPoolExecutor(3) as pool:
         engine.free.clear()
-        first = pool.submit(is_well, address)
+        first = pool.submit(works, address)
         wait_for(lambda: open_requests(address) == 1)
-        others = [pool.submit(is_well, address) for _ in range(2)]
+        others = [pool.submit(works, address) for _ in range(2)]
         wait_for(lambda: open_requests(address) == 3)
         engine.free.set()
-        assert all(own.result() for own in (first, *others))
+        assert all(future.result() for future in (first, *others))
         assert "btr_batches_failed_total 1.0" in httpx.get(f"{address}/metrics", timeout=60).text
-    (record,) = (own for own in caplog.records if own.levelname == "WARNING")
-    line = json.loads(log.Lines().format(record))
+    (record,) = (line for line in caplog.records if line.levelname == "WARNING")
+    line = json.loads(log.JsonFormatter().format(record))
     assert (line["event"], line["error"]) == ("batch failed", "MemoryError")
     assert line["items"] in (2, 3)
     assert "has" not in json.dumps(line)
 
 
-def test_what_takes_too_long_ends():
+def test_slow_requests_end():
     engine = Waiting()
-    with served(scripted(engine), seconds=0.5) as address:
+    with served(scripted(engine), timeout=0.5) as address:
         engine.free.clear()
-        answer = httpx.post(f"{address}/v1/correct", json=ASK, timeout=60)
+        answer = httpx.post(f"{address}/v1/correct", json=REQUEST, timeout=60)
         assert answer.status_code == 504
         assert answer.json()["detail"] == "this took longer than 0.5 seconds; send a shorter text."
         with send(address, post(b"x" * 1000), b"x" * 10) as connection:
             assert b" 408 " in connection.recv(1000).splitlines()[0]
-            while connection.recv(1000):  # closed, so that it can't go on like this
+            while connection.recv(1000):  # closed, so that the client can't go on
                 pass
         engine.free.set()
         wait_for(lambda: open_requests(address) == 0)
-    assert engine.seen
+    assert engine.batch_sizes
 
 
-def test_who_sends_no_header_is_not_waited_for():
-    with served(scripted(), seconds=0.5) as address:
-        for begun in (b"", b"GET /health HTTP/1.1\r\nHo"):
+def test_a_connection_without_a_complete_header_is_closed():
+    with served(scripted(), timeout=0.5) as address:
+        for sent in (b"", b"GET /health HTTP/1.1\r\nHo"):
             with connect(address) as connection:
-                connection.sendall(begun)
+                connection.sendall(sent)
                 assert connection.recv(1000) == b""  # closed
-        with send(address, "GET /health HTTP/1.1") as connection:  # nor is who asked before
+        with send(address, "GET /health HTTP/1.1") as connection:  # also after a complete request
             assert b" 200 " in connection.recv(1000)
             connection.sendall(b"GET /hea")
             while connection.recv(1000):
                 pass
-        assert is_well(address)
+        assert works(address)
 
 
-def ask_and_not_read(address):
-    """A connection on which more was asked for than the system keeps for a client that does not read."""
+def send_and_not_read(address):
+    """Request more than the system buffers for a client that does not read; return the connection."""
     connection = connect(address)
     connection.sendall(b"GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2_000)
     wait_for(lambda: answered(address) == answered(address, after=0.3) > 0)
@@ -240,42 +240,45 @@ def ask_and_not_read(address):
 
 
 def answered(address, after=0.0):
-    """How many requests for the page's script were answered."""
+    """Return how many requests for the page's script were answered."""
     time.sleep(after)
     text = httpx.get(f"{address}/metrics", timeout=60).text
     return sum(float(line.split()[1]) for line in text.splitlines() if re.match(r"btr_requests_total.*page\.js", line))
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts what is open by /proc")
-def test_who_does_not_read_is_not_waited_for():
-    with served(scripted(), seconds=2) as address:
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files in /proc")
+def test_a_client_that_does_not_read_is_disconnected():
+    with served(scripted(), timeout=2) as address:
         before = descriptors()
-        with ask_and_not_read(address):
-            wait_for(lambda: descriptors() <= before + 1)  # the client's own
+        with send_and_not_read(address):
+            wait_for(lambda: descriptors() <= before + 1)  # the client's
         assert answered(address) < 2_000
-        assert is_well(address)
+        assert works(address)
 
 
-def test_who_does_not_read_does_not_hold_up_the_end():
-    with served(scripted()) as address:  # whose time-out is longer than the test waits for its end
-        connection = ask_and_not_read(address)
+def test_a_client_that_does_not_read_does_not_delay_the_stop():
+    with served(scripted()) as address:  # its time-out is longer than the test waits for the stop
+        connection = send_and_not_read(address)
     connection.close()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_the_end_of_a_thread_is_told(monkeypatch):
-    monkeypatch.setattr(app, "size", lambda item: sys.exit())
-    with served(scripted(), seconds=0.5) as address:
+def test_a_thread_that_ended_is_reported(monkeypatch):
+    monkeypatch.setattr(app, "size", lambda job: sys.exit())  # nothing a client sends ends a thread
+    with served(scripted(), timeout=0.5) as address:
         assert httpx.get(f"{address}/health", timeout=60).status_code == 200
-        assert httpx.post(f"{address}/v1/correct", json=ASK, timeout=60).status_code == 504
-        asked = httpx.get(f"{address}/health", timeout=60), httpx.post(f"{address}/v1/correct", json=ASK, timeout=60)
-        for answer in asked:
+        assert httpx.post(f"{address}/v1/correct", json=REQUEST, timeout=60).status_code == 504
+        answers = (
+            httpx.get(f"{address}/health", timeout=60),
+            httpx.post(f"{address}/v1/correct", json=REQUEST, timeout=60),
+        )
+        for answer in answers:
             assert answer.status_code == 503
-            assert answer.json()["detail"] == "a thread that makes the answers has ended; start the server again."
+            assert answer.json()["detail"] == "a thread of the server has ended; start the server again."
 
 
-def test_sigterm_finishes_what_is_running():
-    """A real process: asked, told to stop while it works, it answers, refuses newcomers, and ends with 0."""
+def test_sigterm_finishes_running_requests():
+    """After SIGTERM a server process answers the running request, refuses new ones, and ends with exit code 0."""
     code = """
         import resource
         import sys
@@ -285,11 +288,11 @@ def test_sigterm_finishes_what_is_running():
         from btr.cli import main
 
         class Patient(Waiting):
-            def generate(self, sources, settings):
-                if len(self.seen):
+            def search(self, sources, search):
+                if len(self.batch_sizes):
                     print("working", *resource.getrlimit(resource.RLIMIT_NOFILE), flush=True)
                     sys.stdin.readline()
-                return super().generate(sources, settings)
+                return super().search(sources, search)
 
         verb.load_corrector = lambda options: scripted(Patient())
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
@@ -304,15 +307,15 @@ def test_sigterm_finishes_what_is_running():
         address = process.stdout.readline().split()[-1]
         with ThreadPoolExecutor(1) as pool:
             site = {"Origin": "https://my.org"}
-            asked = pool.submit(httpx.post, f"{address}/v1/correct", json=ASK, headers=site, timeout=120)
-            working, connections, most = process.stdout.readline().split()
-            assert (working, connections) == ("working", most)
+            answer = pool.submit(httpx.post, f"{address}/v1/correct", json=REQUEST, headers=site, timeout=120)
+            working, connections, limit = process.stdout.readline().split()
+            assert (working, connections) == ("working", limit)
             process.send_signal(signal.SIGTERM)
             wait_for(lambda: refuses(address))
             process.stdin.write("\n")
             process.stdin.flush()
-            assert asked.result().json()["text"] == "I have it."
-            assert "server" not in asked.result().headers
+            assert answer.result().json()["text"] == "I have it."
+            assert "server" not in answer.result().headers
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
@@ -320,7 +323,7 @@ def test_sigterm_finishes_what_is_running():
     start, *requests, stop = map(json.loads, err.splitlines())
     assert (start["event"], stop["event"]) == ("start", "stop")
     answered = [line["status"] for line in requests if line["path"] == "/v1/correct"]
-    assert answered == [200]  # others asked whether it still takes newcomers
+    assert answered == [200]  # the others tested whether it accepts connections
 
 
 def refuses(address):
@@ -331,7 +334,7 @@ def refuses(address):
     return False
 
 
-def test_a_missing_extra_is_told_in_a_sentence(monkeypatch):
+def test_a_missing_extra_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "btr.serving.server")
     with pytest.raises(InputError, match=r"serving needs the extra 'serve': pip install 'btr-gec\[serve\]'"):
@@ -339,7 +342,7 @@ def test_a_missing_extra_is_told_in_a_sentence(monkeypatch):
 
 
 @pytest.mark.parametrize("token", ["", "open sesame", "sesame\n", "sésame"])
-def test_a_token_that_no_header_can_have_is_told_in_a_sentence(token):
+def test_a_token_that_no_header_can_carry_is_refused(token):
     with pytest.raises(InputError, match="without spaces; see --token"):
         serve(port=0, token=token)
 
@@ -350,6 +353,6 @@ def test_an_origin_is_a_scheme_and_a_host(origin):
         serve(port=0, allow_origin=["https://my.org/", origin])
 
 
-def test_a_port_that_is_taken_is_told_in_a_sentence():
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="listen at 127"):
-        serve(port=taken.getsockname()[1])
+def test_a_port_in_use_is_refused():
+    with socket.create_server(("127.0.0.1", 0)) as used, pytest.raises(InputError, match="listen at 127"):
+        serve(port=used.getsockname()[1])

@@ -1,4 +1,4 @@
-"""LanguageTool's protocol, by hand and by a client that people use."""
+"""The protocol of LanguageTool, by hand and with a widely used client."""
 
 import json
 from urllib.parse import urlencode
@@ -7,17 +7,17 @@ import httpx
 import pytest
 from served import scripted, served
 
-from btr.correction.changes import Change, apply_changes
-from btr.serving.languagetool import Wanted, check, check_language, explain, read_text, widen
+from btr.correction.changes import apply
+from btr.serving.languagetool import Change, RuleFilter, explain, find_language, read_text, widen, write_answer
 
 
 @pytest.fixture(scope="module")
 def address():
-    with served(scripted()) as own:
-        yield own
+    with served(scripted()) as url:
+        yield url
 
 
-def ask(address, **form):
+def check(address, **form):
     return httpx.post(f"{address}/v2/check", data={"language": "en-US", **form}, timeout=60)
 
 
@@ -27,7 +27,7 @@ def edit(text, old, new):
 
 
 @pytest.mark.parametrize(
-    ("text", "own", "before", "expected"),
+    ("text", "edit", "low", "expected"),
     [
         ("I has it", (2, 5, "have"), 0, (2, 5, "have")),
         ("I go school.", (5, 5, "to "), 0, (5, 11, "to school")),
@@ -37,10 +37,10 @@ def edit(text, old, new):
         ("it go", (5, 5, "."), 5, (5, 5, ".")),
     ],
 )
-def test_insertions_and_deletions_take_a_word_with_them(text, own, before, expected):
-    start, end, new = own
-    wide = widen(text, {"start": start, "end": end, "replacement": new}, before, len(text))
-    assert (wide["start"], wide["end"], wide["replacement"]) == expected
+def test_insertions_and_deletions_take_a_word_with_them(text, edit, low, expected):
+    start, end, new = edit
+    wide = widen(text, Change(start, end, new, "M:DET"), low, len(text))
+    assert (wide.start, wide.end, wide.replacement) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,26 +54,30 @@ def test_insertions_and_deletions_take_a_word_with_them(text, own, before, expec
     ],
 )
 def test_matches_do_not_overlap(text, edits, expected):
-    own = [{"start": start, "end": end, "replacement": new, "type": "M:DET"} for start, end, new in edits]
-    sentence = {"start": 0, "end": len(text), "edits": own}
-    matches = check(read_text(text, None), check_language("en"), [sentence], Wanted())["matches"]
-    found = [(m["offset"], m["offset"] + m["length"], m["replacements"][0]["value"]) for m in matches]
-    assert found == expected
-    changes = [[Change(*own) for own in every] for every in (edits, expected)]
-    assert apply_changes(text, changes[0]) == apply_changes(text, changes[1])
+    records = [{"start": start, "end": end, "replacement": new, "type": "M:DET"} for start, end, new in edits]
+    sentence = {"start": 0, "end": len(text), "edits": records}
+    matches = write_answer(read_text(text, None), find_language("en"), [sentence], RuleFilter())["matches"]
+    spans = [(m["offset"], m["offset"] + m["length"], m["replacements"][0]["value"]) for m in matches]
+    assert spans == expected
+    changes = [[Change(*edit, "") for edit in group] for group in (edits, expected)]
+    assert apply(text, changes[0]) == apply(text, changes[1])
 
 
-def test_places_count_as_in_java():
+def test_offsets_count_utf16_units():
     text = "😀 I has it."
-    own = edit(text, "has", "have")
-    answer = check(read_text(text, None), check_language("en"), [{"start": 2, "end": 11, "edits": [own]}], Wanted())
+    answer = write_answer(
+        read_text(text, None),
+        find_language("en"),
+        [{"start": 2, "end": 11, "edits": [edit(text, "has", "have")]}],
+        RuleFilter(),
+    )
     (match,) = answer["matches"]
     assert (match["offset"], match["length"], match["sentence"]) == (5, 3, "I has it.")
     assert (match["context"]["text"], match["context"]["offset"]) == (text, 5)
     assert answer["sentenceRanges"] == [[3, 12]]
 
 
-def test_markup_is_passed_over():
+def test_markup_is_skipped():
     parts = [
         {"text": "I "},
         {"markup": "<b>"},
@@ -84,22 +88,22 @@ def test_markup_is_passed_over():
     text = read_text(None, json.dumps({"annotation": parts}))
     assert text.plain == "I has it."
     sentence = {"start": 0, "end": 9, "edits": [edit(text.plain, "has", "have")]}
-    (match,) = check(text, check_language("en"), [sentence], Wanted())["matches"]
+    (match,) = write_answer(text, find_language("en"), [sentence], RuleFilter())["matches"]
     assert (match["offset"], match["length"]) == (5, 3)
-    sentence["edits"] = [edit(text.plain, "I has", "We have")]  # would take the markup away
-    assert check(text, check_language("en"), [sentence], Wanted())["matches"] == []
+    sentence["edits"] = [edit(text.plain, "I has", "We have")]  # would delete the markup
+    assert write_answer(text, find_language("en"), [sentence], RuleFilter())["matches"] == []
 
 
 @pytest.mark.parametrize(("markup", "meaning"), [("\\dots", "…"), ("--", "-"), ("$x$", "Dummy0")])
-def test_markup_that_has_a_meaning_is_passed_over(markup, meaning):
+def test_markup_with_a_meaning_is_skipped(markup, meaning):
     parts = [{"text": "We saw 😀 it "}, {"markup": markup, "interpretAs": meaning}, {"text": " and left."}]
     text = read_text(None, json.dumps({"annotation": parts}))
     sentence = {"start": 0, "end": len(text.plain), "edits": []}
     for old in (f"it {meaning}", meaning, f"{meaning} and"):
         sentence["edits"] = [edit(text.plain, old, "it,")]
-        assert check(text, check_language("en"), [sentence], Wanted())["matches"] == []
+        assert write_answer(text, find_language("en"), [sentence], RuleFilter())["matches"] == []
     sentence["edits"] = [edit(text.plain, "and left", "and go")]
-    answer = check(text, check_language("en"), [sentence], Wanted())
+    answer = write_answer(text, find_language("en"), [sentence], RuleFilter())
     assert (answer["matches"][0]["offset"], answer["matches"][0]["length"]) == (14 + len(markup), 8)
     assert answer["sentenceRanges"] == [[0, 23 + len(markup)]]
 
@@ -116,18 +120,21 @@ def test_line_breaks_may_be_markup():
     parts = [{"text": "I"}, {"markup": "\n  ", "interpretAs": " "}, {"text": "has it."}]
     text = read_text(None, json.dumps({"annotation": parts}))
     sentence = {"start": 0, "end": 9, "edits": [edit(text.plain, "I has", "We have")]}
-    (match,) = check(text, check_language("en"), [sentence], Wanted())["matches"]
+    (match,) = write_answer(text, find_language("en"), [sentence], RuleFilter())["matches"]
     assert (match["offset"], match["length"]) == (0, 7)
 
 
-def test_what_is_not_wanted_is_not_told(address):
+def test_rules_and_categories_can_be_disabled(address):
     text = "I has one dog."
-    assert [match["rule"]["id"] for match in ask(address, text=text).json()["matches"]] == ["R_VERB_SVA", "R_NOUN_NUM"]
-    told = ask(address, text=text, disabledRules="R_VERB_SVA,X").json()["matches"]
-    assert [match["rule"]["id"] for match in told] == ["R_NOUN_NUM"]
-    assert ask(address, text=text, disabledCategories="GRAMMAR").json()["matches"] == []
-    told = ask(address, text=text, enabledRules="R_NOUN_NUM", enabledOnly="true").json()["matches"]
-    assert [match["rule"]["id"] for match in told] == ["R_NOUN_NUM"]
+    assert [match["rule"]["id"] for match in check(address, text=text).json()["matches"]] == [
+        "R_VERB_SVA",
+        "R_NOUN_NUM",
+    ]
+    matches = check(address, text=text, disabledRules="R_VERB_SVA,X").json()["matches"]
+    assert [match["rule"]["id"] for match in matches] == ["R_NOUN_NUM"]
+    assert check(address, text=text, disabledCategories="GRAMMAR").json()["matches"] == []
+    matches = check(address, text=text, enabledRules="R_NOUN_NUM", enabledOnly="true").json()["matches"]
+    assert [match["rule"]["id"] for match in matches] == ["R_NOUN_NUM"]
 
 
 @pytest.mark.parametrize(
@@ -144,25 +151,25 @@ def test_what_is_not_wanted_is_not_told(address):
     ],
 )
 def test_errors_are_plain_text(address, form, why):
-    answer = ask(address, **form)
+    answer = check(address, **form)
     assert answer.status_code == 400
     assert answer.text.startswith("Error: ")
     assert why in answer.text
 
 
-def test_a_form_is_read_whatever_it_is_called(address):
-    """As LTeX sends it, which VS Code and Vim use: a form with markup that says it is JSON."""
+def test_the_content_type_is_ignored(address):
+    """LTeX, which VS Code and Vim use, sends a form with markup and calls it JSON."""
     parts = [{"text": "I "}, {"markup": "**"}, {"text": "has"}, {"markup": "**"}, {"text": " it."}]
     form = {"language": "en-US", "data": json.dumps({"annotation": parts}), "level": "picky", "motherTongue": "de"}
     headers = {"Content-Type": "application/json"}
     answer = httpx.post(f"{address}/v2/check", content=urlencode(form), headers=headers, timeout=60).json()
     assert [(match["offset"], match["length"]) for match in answer["matches"]] == [(4, 3)]
-    asked = {"params": {"language": "en", "text": "I has"}, "timeout": 60}
-    assert httpx.post(f"{address}/v2/check", **asked).json()["matches"]
-    assert httpx.post(f"{address}//v2/check", **asked).json()["matches"]
+    request = {"params": {"language": "en", "text": "I has"}, "timeout": 60}
+    assert httpx.post(f"{address}/v2/check", **request).json()["matches"]
+    assert httpx.post(f"{address}//v2/check", **request).json()["matches"]
 
 
-def test_types_in_words():
+def test_explanations_of_types():
     assert explain("R:VERB:SVA") == "Check: agreement of subject and verb."
     assert explain("M:DET") == "Missing: an article or determiner."
     assert explain("R:SPELL+R:NOUN:NUM") == "Check: spelling and singular or plural."
@@ -183,7 +190,7 @@ def test_a_real_client(address):
     tool.close()
 
 
-def test_a_real_client_hears_of_errors(address):
+def test_a_real_client_gets_errors(address):
     client = pytest.importorskip("language_tool_python")
     from language_tool_python.exceptions import LanguageToolError
 

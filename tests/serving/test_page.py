@@ -1,4 +1,4 @@
-"""The page in a real browser: what a user does, and what comes of it."""
+"""The page in a real browser: the actions of a user and their results."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,18 +9,17 @@ from paged import TEXT, copied, correct, expect, marks, open_page
 from scripted import Opposed, Scripted, Sure
 from served import Waiting, scripted, served
 
-from btr.candidates.decoding import DecodingSettings
-from btr.candidates.engine import Hypothesis
+from btr.candidates.base import Found, Search
 from btr.correction.corrector import Corrector
 from btr.rerankers.base import Rule
 
 
 def slide(page, value):
-    """Move λ as a user does: the slider says that it was moved."""
+    """Move λ as a user does, so that the slider sends its event."""
     page.get_by_role("slider").fill(str(value))
 
 
-def test_type_and_see_marks(page):
+def test_typed_errors_are_marked(page):
     page.get_by_role("textbox", name="Your text").press_sequentially("I has one dog.")
     page.get_by_role("button", name="Correct", exact=True).click()
     expect(marks(page)).to_have_count(2)
@@ -38,13 +37,13 @@ def test_accept_one_dismiss_one_and_copy(page):
     expect(page.locator("#about-what")).to_have_text("“has” to “have”: subject–verb agreement")
     page.locator("#accept").click()
     expect(marks(page).nth(0)).to_have_attribute("data-state", "accepted")
-    expect(marks(page).nth(1)).to_be_focused()  # the next that is open
+    expect(marks(page).nth(1)).to_be_focused()  # the next open one
     page.locator("#dismiss").click()
     expect(marks(page).nth(1)).to_have_attribute("data-state", "dismissed")
     assert copied(page) == "I have one dog 😀. It went away."
 
 
-def test_all_at_once_and_download(page):
+def test_dismiss_all_accept_all_and_download(page):
     correct(page)
     page.get_by_role("button", name="Dismiss all").click()
     assert copied(page) == TEXT
@@ -57,18 +56,18 @@ def test_all_at_once_and_download(page):
 
 def test_the_threshold_changes_the_choices_without_a_request(page):
     correct(page)
-    before = len(page.asked)
+    before = len(page.requested)
     slide(page, 0.5)
     expect(marks(page)).to_have_count(0)
     expect(page.get_by_role("status")).to_have_text("0 corrections in 0 of 2 sentences.")
     assert copied(page) == TEXT
     slide(page, 0.97)
     expect(marks(page)).to_have_count(3)
-    assert len(page.asked) == before
+    assert len(page.requested) == before
 
 
 class Undecided(Opposed):
-    """Likes the source only a little better, and a question still less."""
+    """Prefers the source only slightly, and that of a question still less."""
 
     def score_many(self, rows):
         return [
@@ -78,9 +77,9 @@ class Undecided(Opposed):
 
 
 def test_the_page_shows_what_the_server_chose(browser):
-    """With margins of 0.008 and 0.0025, and a threshold that a slider of hundredths does not have."""
+    """The margins are 0.008 and 0.0025, and the threshold lies between two steps of the slider."""
     text, chosen = "I has it. Is it the dog?", "I has it. Is it dogs?"
-    with served(Corrector(Scripted(), DecodingSettings(size=2), Undecided(), Rule(0.005))) as address:
+    with served(Corrector(Scripted(), Search(size=2), Undecided(), Rule(0.005))) as address:
         assert httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=60).json()["text"] == chosen
         for page in open_page(browser, address):
             correct(page, text)
@@ -90,7 +89,7 @@ def test_the_page_shows_what_the_server_chose(browser):
             assert copied(page) == "I have it. Is it dogs?"
 
 
-def test_what_the_server_did_not_tell_is_asked_again(page):
+def test_the_names_of_the_models_are_requested_again_after_an_error(page):
     page.route("**/v1/models", lambda route: route.fulfill(status=503, json={}), times=1)
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("503")
@@ -99,7 +98,7 @@ def test_what_the_server_did_not_tell_is_asked_again(page):
     expect(page.get_by_role("slider")).to_be_enabled()
 
 
-def test_work_on_the_first_request_is_seen(browser):
+def test_the_page_shows_that_a_request_is_running(browser):
     engine = Waiting()
     with served(scripted(engine)) as address:
         engine.free.clear()
@@ -108,7 +107,7 @@ def test_work_on_the_first_request_is_seen(browser):
             page.get_by_role("button", name="Correct", exact=True).click()
             expect(page.get_by_role("status")).to_have_text("Correcting …")
             expect(page.get_by_role("status")).to_be_visible()
-            page.get_by_role("textbox", name="Your text").fill("It go.")  # while the answer is on its way
+            page.get_by_role("textbox", name="Your text").fill("It go.")  # before the answer arrives
             engine.free.set()
             expect(marks(page)).to_have_count(3)
             expect(page.locator("#result")).to_have_class("result stale")
@@ -117,33 +116,33 @@ def test_work_on_the_first_request_is_seen(browser):
 
 
 class Talkative(Scripted):
-    """Writes two more: one beyond those that take part, and one that does not end."""
+    """Writes two more candidates: one too many to compete, and a runaway."""
 
-    def generate(self, sources, settings):
-        more = [Hypothesis(*self.encode([text]), -9.0) for text in ("Me have it .", "so " * 50)]
-        return [[*found, *more] for found in super().generate(sources, settings)]
+    def search(self, sources, search):
+        more = [Found(*self.read([text]), -9.0) for text in ("Me have it .", "so " * 50)]
+        return [[*found, *more] for found in super().search(sources, search)]
 
 
-def test_candidates_that_took_no_part_say_so(browser):
-    with served(Corrector(Talkative(), DecodingSettings(size=4), Opposed(), Rule(0.99, top=2))) as address:
+def test_candidates_that_do_not_compete_say_so(browser):
+    with served(Corrector(Talkative(), Search(size=4), Opposed(), Rule(0.99, top=2))) as address:
         for page in open_page(browser, address):
             correct(page, "I has it.")
             page.locator("summary").click()
             _, source, other, runaway = page.locator(".candidate").all()
             expect(source).to_contain_text("f 0.982")
-            expect(other).to_contain_text("took no part")
-            expect(runaway).to_contain_text("took no partrunaway")
+            expect(other).to_contain_text("does not compete")
+            expect(runaway).to_contain_text("does not competerunaway")
             expect(runaway).to_be_disabled()
             other.click()
             assert copied(page) == "Me have it."
 
 
-def test_candidates_with_hardly_any_share_took_part(browser):
-    with served(Corrector(Scripted(), DecodingSettings(size=2), Sure(10.0), Rule(0.5))) as address:
+def test_candidates_compete_though_f_is_almost_zero(browser):
+    with served(Corrector(Scripted(), Search(size=2), Sure(10.0), Rule(0.5))) as address:
         for page in open_page(browser, address):
             correct(page, "I has it.")
             page.locator("summary").click()
-            expect(page.locator(".candidate").first).to_contain_text("f 0.000base model")
+            expect(page.locator(".candidate").first).to_contain_text("f 0.000base candidate")
 
 
 def test_candidates_of_a_sentence(page):
@@ -153,12 +152,13 @@ def test_candidates_of_a_sentence(page):
     expect(first).to_contain_text("rejected")
     expect(first).to_contain_text("margin 0.964")
     base, other = first.locator(".candidate").all()
-    expect(base).to_contain_text("f 0.018base model")
+    expect(base).to_contain_text("f 0.018base candidate")
     expect(base).to_have_attribute("aria-pressed", "true")
     expect(other).to_contain_text("f 0.982reranker")
-    widths = [own.locator(".bar").evaluate("bar => bar.style.width") for own in (base, other)]
+    bars = [candidate.locator(".bar") for candidate in (base, other)]
+    widths = [bar.evaluate("bar => bar.style.width") for bar in bars]
     assert [round(float(width.rstrip("%"))) for width in widths] == [2, 98]
-    other.click()  # the user may choose as well
+    other.click()  # the user may choose
     expect(marks(page)).to_have_count(1)
     expect(page.locator("details").first).to_contain_text("your choice")
 
@@ -177,7 +177,7 @@ def test_by_keyboard_alone(page):
     assert states == ["accepted", "dismissed", "open"]
     reach(page, "#threshold")
     for _ in range(5):
-        keys.press("ArrowLeft")  # 0.94: the reranker's suggestions are taken
+        keys.press("ArrowLeft")  # 0.94: the reranker's suggestions are chosen
     expect(marks(page)).to_have_count(0)
     keys.press("End")
     reach(page, "summary")
@@ -206,12 +206,12 @@ def test_the_keyboard_reaches_the_buttons_of_every_mark(page, key):
     page.keyboard.press("Escape")
     expect(marks(page).nth(2)).to_be_focused()
     page.keyboard.press(key)
-    page.keyboard.press("a")  # the button says so
+    page.keyboard.press("a")  # the shortcut of the button
     expect(marks(page).nth(2)).to_have_attribute("data-state", "accepted")
 
 
 def reach(page, selector):
-    """Tab until something has the focus."""
+    """Press Tab until an element has the focus."""
     for _ in range(40):
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
             return
@@ -229,10 +229,10 @@ def test_a_text_is_never_html(page):
     assert copied(page) == text
 
 
-def test_problems_are_told(page):
+def test_the_page_shows_errors_of_the_server(page):
     page.get_by_role("textbox", name="Your text").fill("a " * 30_000)
     page.get_by_role("button", name="Correct", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("this server takes 50,000 at a time")
+    expect(page.get_by_role("alert")).to_contain_text("this server accepts 50,000 at a time")
 
 
 def test_the_page_asks_for_the_token(browser):

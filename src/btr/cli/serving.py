@@ -1,40 +1,46 @@
-"""The command that stays: serve."""
+"""The long-running command: serve."""
 
 from typing import Annotated
 
 import typer
 
 from btr.cli.options import Base, Device, Profile, Reranker, Threshold, Top, Written, app
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
-from btr.serving.settings import HOST, PORT, Settings
+from btr.correction import MODEL, RERANKER
+from btr.serving.limits import HOST, PORT, Limits
 
 
 @app.command()
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 is all of this machine's.")] = HOST,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = PORT,
+    host: Annotated[
+        str, typer.Option(help="The address to listen at; 0.0.0.0 for all addresses of this machine.")
+    ] = HOST,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any free one.")] = PORT,
     token: Annotated[
-        str | None, typer.Option(envvar="BTR_TOKEN", help="Answer only who knows it; the page asks for it.")
+        str | None, typer.Option(envvar="BTR_TOKEN", help="A password that clients must send; the page asks for it.")
     ] = None,
     allow_origin: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="A web site that may ask, e.g. https://my.org; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="URL", help="A web site that may send requests, e.g. https://my.org; repeatable."),
     ] = None,
-    max_characters: Annotated[int, typer.Option(min=1, help="Of a text.")] = Settings.characters,
+    max_characters: Annotated[
+        int, typer.Option(min=1, help="The longest text that a request may have.")
+    ] = Limits.max_characters,
     max_requests: Annotated[
-        int, typer.Option(min=1, help="At a time; more are told to come back.")
-    ] = Settings.requests,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = Settings.seconds,
+        int, typer.Option(min=1, help="How many requests may run or wait; others are answered with 503.")
+    ] = Limits.max_requests,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = Limits.timeout,
     profile: Profile = "minimal",
     threshold: Threshold = None,
     candidates: Written = None,
     top: Top = None,
-    model: Base = DEFAULT_MODEL,
+    model: Base = MODEL,
     reranker: Reranker = None,
     device: Device = None,
 ) -> None:
-    """Serve the page, the HTTP API, and what LanguageTool's clients ask for.
+    """Serve a web page, an HTTP API, and the protocol of LanguageTool.
 
-    SIGTERM and Ctrl-C finish what is running. The log (JSON lines on standard error) has no word of any text.
+    SIGTERM and Ctrl-C stop the server after the running requests. The log (JSON lines on standard error) has no word
+    of any text.
 
     \b
     btr serve
@@ -51,12 +57,12 @@ def serve(
         max_characters=max_characters,
         max_requests=max_requests,
         timeout=timeout,
-        ready=lambda address: print(f"btr serves at {address}", flush=True),
+        on_ready=lambda address: print(f"btr serves at {address}", flush=True),
         profile=profile,
         threshold=threshold,
         candidates=candidates,
         top=top,
         model=model,
-        reranker=reranker or DEFAULT_RERANKERS,
+        reranker=reranker or RERANKER,
         device=device,
     )

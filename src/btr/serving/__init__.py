@@ -1,1 +1,1 @@
-"""The corrector as a web page and an HTTP API, batched across all who ask."""
+"""The corrector as a web page and an HTTP API; requests of all clients are batched."""

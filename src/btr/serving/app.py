@@ -1,4 +1,4 @@
-"""The HTTP API: what can be asked, and the page."""
+"""The HTTP API and the page."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from btr import __version__
 from btr.corpus.candidates import Candidates
@@ -17,14 +18,15 @@ from btr.correction.correct import CHUNK
 from btr.correction.corrector import Corrector, Record
 from btr.errors import InputError
 from btr.serving import languagetool, log, schemas
-from btr.serving.batcher import Batcher, Ended, Finish, Full
-from btr.serving.guard import FAILURE, App, Guard, Refused, busy
-from btr.serving.measures import Measures
-from btr.serving.settings import Settings
-from btr.serving.work import Item, Worker, cut_paragraphs, join, size
+from btr.serving.batcher import Batcher, Finish, QueueFull, WorkerStopped
+from btr.serving.errors import RequestError, internal_error, too_many_requests
+from btr.serving.guard import Guard
+from btr.serving.jobs import Job, Worker, cut_paragraphs, join, size
+from btr.serving.limits import Limits
+from btr.serving.monitoring import Monitoring
 
-ENDED = "a thread that makes the answers has ended; start the server again."
-PAGE = {
+WORKER_STOPPED = "a thread of the server has ended; start the server again."
+PAGES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/docs": ("docs.html", "text/html; charset=utf-8"),
     "/page.css": ("page.css", "text/css; charset=utf-8"),
@@ -32,66 +34,67 @@ PAGE = {
     "/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
-SUMMARY = (
-    "Grammatical error correction with reranking. Errors are a status and one sentence: 400 or 422 what was sent is no "
-    "good, 401 a token is needed, 413 it is too long, 503 too many are asking (see Retry-After), 504 it took too long."
+DESCRIPTION = (
+    "Grammatical error correction with reranking. An error is a status and one sentence: 400 or 422 the request is "
+    "malformed, 401 a token is needed, 403 the web site is not allowed, 408 the request did not arrive in time, 413 it "
+    "is too long, 503 there are too many requests (Retry-After says when to try again), 504 it took too long."
 )
 
 
 class Service:
-    """A corrector, the batcher that shares it out, and what the answers need."""
+    """A corrector, and the batcher that shares it among the requests."""
 
-    def __init__(self, corrector: Corrector, settings: Settings, names: tuple[str, str | None]) -> None:
-        self.corrector, self.settings, self.names = corrector, settings, names
-        self.measures = Measures()
+    def __init__(self, corrector: Corrector, limits: Limits, names: tuple[str, str | None]) -> None:
+        self.corrector, self.limits, self.names = corrector, limits, names
+        self.monitoring = Monitoring()
         self.worker = Worker(corrector)
-        self.batcher: Batcher[Item, Record] = Batcher(self.work, size, CHUNK, settings.requests)
-        self.measures.open.set_function(lambda: len(self.batcher.open))
+        self.batcher: Batcher[Job, Record] = Batcher(self.run_models, size, CHUNK, limits.max_requests)
+        self.monitoring.open_requests.set_function(lambda: len(self.batcher.open))
 
-    def work(self, items: Sequence[Item]) -> Sequence[Finish[Record]]:
-        """A batch's work with the models, measured. If it fails, that is told here: each item may do well alone."""
-        self.measures.batches.observe(len(items))
+    def run_models(self, jobs: Sequence[Job]) -> Sequence[Finish[Record]]:
+        """Run the models on a batch. A failure is logged here, since each job may succeed when it is tried alone."""
+        self.monitoring.batch_items.observe(len(jobs))
         try:
-            with self.measures.working.time():
-                return self.worker.run(items)
+            with self.monitoring.batch_seconds.time():
+                return self.worker.run(jobs)
         except BaseException:
-            if len(items) > 1:
-                self.measures.failed.inc()
-                log.logger.warning("batch failed", exc_info=True, extra={"fields": {"items": len(items)}})
+            if len(jobs) > 1:
+                self.monitoring.failed_batches.inc()
+                log.logger.warning("batch failed", exc_info=True, extra={"fields": {"items": len(jobs)}})
             raise
 
-    async def run(self, items: Sequence[Item]) -> list[Record]:
-        """What the models say, if they are not asked too much."""
+    async def run(self, jobs: Sequence[Job]) -> list[Record]:
+        """Return the results of a request's jobs; errors become answers."""
         try:
-            return await self.batcher.run(items)
-        except Full:
-            raise busy() from None
-        except Ended:
-            raise Refused(503, ENDED) from None
-        except InputError as error:  # what the models can't do
-            raise Refused(422, str(error)) from None
+            return await self.batcher.run(jobs)
+        except QueueFull:
+            raise too_many_requests() from None
+        except WorkerStopped:
+            raise RequestError(503, WORKER_STOPPED) from None
+        except InputError as error:  # the models can't read this input
+            raise RequestError(422, str(error)) from None
 
     async def correct(self, request: Request, text: str, *, markdown: bool = False, detailed: bool = False) -> Record:
-        """A corrected text."""
+        """Correct a text."""
         self.check_length(len(text))
         corrected = join(await self.run(cut_paragraphs(text, markdown, detailed)))
         sentences = corrected["sentences"]
         edits = sum(len(sentence["edits"]) for sentence in sentences)
-        self.measures.sentences.inc(len(sentences))
-        self.measures.edits.inc(edits)
-        request.state.told = {"characters": len(text), "sentences": len(sentences), "edits": edits}
+        self.monitoring.sentences.inc(len(sentences))
+        self.monitoring.edits.inc(edits)
+        request.state.counts = {"characters": len(text), "sentences": len(sentences), "edits": edits}
         return corrected
 
     def check_length(self, characters: int) -> None:
-        """Refuse what is too long."""
-        most = self.settings.characters
-        if characters > most:
-            raise Refused(413, f"the text has {characters:,} characters; this server takes {most:,} at a time.")
+        """Refuse a text that is too long."""
+        limit = self.limits.max_characters
+        if characters > limit:
+            raise RequestError(413, f"the text has {characters:,} characters; this server accepts {limit:,} at a time.")
 
 
-def make_app(corrector: Corrector, settings: Settings, names: tuple[str, str | None]) -> App:
-    """The whole application: the API behind its guard. `names` are those of the base model and the reranker."""
-    service = Service(corrector, settings, names)
+def make_app(corrector: Corrector, limits: Limits, names: tuple[str, str | None]) -> ASGIApp:
+    """Return the API behind its guard. `names` are those of the base model and the reranker."""
+    service = Service(corrector, limits, names)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -99,41 +102,41 @@ def make_app(corrector: Corrector, settings: Settings, names: tuple[str, str | N
         service.batcher.close()
 
     api = FastAPI(
-        title="btr", version=__version__, description=SUMMARY, docs_url=None, redoc_url=None, lifespan=lifespan
+        title="btr", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
     )
-    api.add_exception_handler(RequestValidationError, tell_invalid)
-    api.add_exception_handler(HTTPException, tell_http)
-    api.add_exception_handler(Refused, tell_refused)
-    api.add_exception_handler(Exception, tell_failure)
-    add_own(api, service)
+    api.add_exception_handler(RequestValidationError, answer_validation_error)
+    api.add_exception_handler(HTTPException, answer_http_error)
+    api.add_exception_handler(RequestError, answer_request_error)
+    api.add_exception_handler(Exception, answer_defect)
+    add_correction(api, service)
     add_languagetool(api, service)
     add_pages(api, service)
-    paths = frozenset(PAGE) | frozenset(api.openapi()["paths"]) | {"/metrics", "/openapi.json"}
-    app: App = Guard(api, settings, service.measures, paths)
-    if settings.origins:
+    paths = frozenset(PAGES) | frozenset(api.openapi()["paths"]) | {"/metrics", "/openapi.json"}
+    app: ASGIApp = Guard(api, limits, service.monitoring, paths)
+    if limits.origins:
         headers = ["Authorization", "Content-Type"]
-        app = CORSMiddleware(app, settings.origins, allow_methods=["GET", "POST"], allow_headers=headers)
+        app = CORSMiddleware(app, limits.origins, allow_methods=["GET", "POST"], allow_headers=headers)
     return app
 
 
-def add_own(api: FastAPI, service: Service) -> None:
-    """The project's own API."""
+def add_correction(api: FastAPI, service: Service) -> None:
+    """Add the paths that correct, score and describe the server."""
 
-    @api.post("/v1/correct", response_model=schemas.Corrected, response_model_exclude_unset=True, tags=["btr"])
-    async def correct(asked: schemas.Text, request: Request) -> Any:
+    @api.post("/v1/correct", response_model=schemas.CorrectResponse, response_model_exclude_unset=True, tags=["btr"])
+    async def correct(body: schemas.CorrectRequest, request: Request) -> Any:
         """Correct a text: each sentence's edits, candidates and the decision among them."""
-        return await service.correct(request, asked.text, markdown=asked.markdown, detailed=True)
+        return await service.correct(request, body.text, markdown=body.markdown, detailed=True)
 
-    @api.post("/v1/score", response_model=schemas.Scored, tags=["btr"])
-    async def score(asked: schemas.Pair) -> Any:
+    @api.post("/v1/score", response_model=schemas.ScoreResponse, tags=["btr"])
+    async def score(body: schemas.ScoreRequest) -> Any:
         """Score candidates of a sentence with the reranker, or with the base model if there is none."""
-        row = Candidates(asked.source, tuple(asked.candidates))
+        row = Candidates(body.source, tuple(body.candidates))
         service.check_length(size(row))
         return (await service.run([row]))[0]
 
-    @api.get("/v1/models", response_model=schemas.Models, tags=["btr"])
+    @api.get("/v1/models", response_model=schemas.ModelsResponse, tags=["btr"])
     async def models() -> Any:
-        """What this server corrects with."""
+        """Show the models and settings of this server."""
         corrector = service.corrector
         return {
             "model": service.names[0],
@@ -141,83 +144,84 @@ def add_own(api: FastAPI, service: Service) -> None:
             "candidates": corrector.search.size,
             "threshold": corrector.rule.threshold,
             "signature": corrector.signature,
-            "max_characters": service.settings.characters,
+            "max_characters": service.limits.max_characters,
         }
 
-    @api.get("/health", response_model=schemas.Health, tags=["server"])
+    @api.get("/health", response_model=schemas.HealthResponse, tags=["server"])
     async def health() -> Any:
-        """Whether the server is well: else 503, and it has to be started again."""
+        """Show whether the server works; if not, the status is 503, and it must be started again."""
         if not service.batcher.is_alive:
-            raise Refused(503, ENDED)
+            raise RequestError(503, WORKER_STOPPED)
         return {"status": "ok"}
 
 
 def add_languagetool(api: FastAPI, service: Service) -> None:
-    """What LanguageTool's clients ask for."""
+    """Add the paths of LanguageTool's protocol."""
 
-    form = {"application/x-www-form-urlencoded": {"schema": schemas.Check.model_json_schema()}}
+    form = {"application/x-www-form-urlencoded": {"schema": schemas.CheckRequest.model_json_schema()}}
 
     @api.post("/v2/check", tags=["LanguageTool"], openapi_extra={"requestBody": {"content": form, "required": True}})
     async def check(request: Request) -> Any:
-        """Correct a text as a LanguageTool server does; what else its clients send is ignored."""
-        asked = languagetool.read_form(request.url.query, await request.body())
-        language = languagetool.check_language(asked.language)
-        text = languagetool.read_text(asked.text, asked.data)
+        """Correct a text as a LanguageTool server does; other fields of its clients are ignored."""
+        body = languagetool.read_form(request.url.query, await request.body())
+        language = languagetool.find_language(body.language)
+        text = languagetool.read_text(body.text, body.data)
         corrected = await service.correct(request, text.plain)
-        return languagetool.check(text, language, corrected["sentences"], languagetool.Wanted.of(asked))
+        rule_filter = languagetool.RuleFilter.from_request(body)
+        return languagetool.write_answer(text, language, corrected["sentences"], rule_filter)
 
     @api.get("/v2/languages", tags=["LanguageTool"])
     async def languages() -> Any:
-        """The languages: English, wherever it is spoken."""
+        """List the languages: the variants of English."""
         return languagetool.LANGUAGES
 
 
 def add_pages(api: FastAPI, service: Service) -> None:
-    """The page, the API's description, and `/metrics`."""
+    """Add the page, the description of the API, and `/metrics`."""
     folder = files("btr.serving") / "page"
 
-    def add(path: str, name: str, kind: str) -> None:
+    def add(path: str, name: str, media_type: str) -> None:
         content = (folder / name).read_bytes()
 
         @api.get(path, include_in_schema=False)
         async def page() -> Response:
-            return Response(content, media_type=kind)
+            return Response(content, media_type=media_type)
 
-    for path, (name, kind) in PAGE.items():
-        add(path, name, kind)
+    for path, (name, media_type) in PAGES.items():
+        add(path, name, media_type)
 
     @api.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
-        return Response(service.measures.write(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(service.monitoring.to_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-async def tell_invalid(request: Request, error: Exception) -> Response:
-    """What is wrong with a request, in a sentence that does not repeat it."""
+async def answer_validation_error(request: Request, error: Exception) -> Response:
+    """Say what is wrong with a request, without quoting it."""
     assert isinstance(error, RequestValidationError)
-    told = []
-    for own in error.errors():
-        where = ".".join(str(part) for part in own["loc"][1:])
-        if own["type"] == "json_invalid":
-            told.append(f"the body is not JSON ({own['ctx']['error']})")
-        elif where:
-            told.append(f"{where}: {own['msg']}")
+    messages = []
+    for problem in error.errors():
+        field = ".".join(str(part) for part in problem["loc"][1:])
+        if problem["type"] == "json_invalid":
+            messages.append(f"the body is not JSON ({problem['ctx']['error']})")
+        elif field:
+            messages.append(f"{field}: {problem['msg']}")
         else:
-            told.append("the body must be a JSON object, with 'Content-Type: application/json'")
-    return Refused(422, "; ".join(told) + ".").response(request.url.path)
+            messages.append("the body must be a JSON object, with 'Content-Type: application/json'")
+    return RequestError(422, "; ".join(messages) + ".").response(request.url.path)
 
 
-async def tell_http(request: Request, error: Exception) -> Response:
-    """No such path, or a method that it does not take."""
+async def answer_http_error(request: Request, error: Exception) -> Response:
+    """Say that there is no such path, or that it has another method."""
     assert isinstance(error, HTTPException)
-    return Refused(error.status_code, f"{error.detail}; see /docs.").response(request.url.path)
+    return RequestError(error.status_code, f"{error.detail}; see /docs.").response(request.url.path)
 
 
-async def tell_refused(request: Request, error: Exception) -> Response:
-    """A refusal from within the API."""
-    assert isinstance(error, Refused)
+async def answer_request_error(request: Request, error: Exception) -> Response:
+    """Say why the API refuses a request."""
+    assert isinstance(error, RequestError)
     return error.response(request.url.path)
 
 
-async def tell_failure(request: Request, _: Exception) -> Response:
-    """A mistake of ours, which goes on to the guard and its log."""
-    return FAILURE.response(request.url.path)
+async def answer_defect(request: Request, _: Exception) -> Response:
+    """Answer after a defect of this program; the guard logs it."""
+    return internal_error().response(request.url.path)

@@ -1,4 +1,4 @@
-"""Requests of all users, worked on together: one thread owns the models, another finishes what they have done."""
+"""Batches of all clients' requests: one thread runs the models, another one finishes the answers."""
 
 import asyncio
 import time
@@ -10,42 +10,42 @@ from queue import Queue
 from threading import Condition, Thread
 from typing import Generic, NoReturn, TypeVar
 
-LINGER = 0.01  # seconds that a batch waits for company: those who just got an answer may ask again
+COLLECT_SECONDS = 0.01  # before a batch begins: clients that just got an answer may send the next request
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Finish = Callable[[], Result]
 
 
-class Full(Exception):  # noqa: N818 (the server is well)
-    """As many requests are waiting as the server takes."""
+class QueueFull(Exception):  # noqa: N818 (nothing is wrong)
+    """As many requests are waiting as the server accepts."""
 
 
-class Ended(Exception):  # noqa: N818 (named like the other)
-    """A thread is gone, and nobody would get an answer."""
+class WorkerStopped(Exception):  # noqa: N818 (named like the other)
+    """A thread has ended, so that no request would get an answer."""
 
 
 class Task(Generic[Item, Result]):
-    """A request: items of which some may be done, some in work and some waiting."""
+    """A request: items of which some may be finished, some running and some waiting."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.items = items
-        self.taken = 0
+        self.started = 0  # items
         self.results: dict[int, Result] = {}
         self.loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[list[Result]] = self.loop.create_future()
 
-    def put(self, number: int, result: Result | Exception) -> None:
-        """Note a result; when all are there, or one failed, the answer is known."""
+    def add_result(self, index: int, result: Result | Exception) -> None:
+        """Store an item's result. The answer is complete with the last result, or the first error."""
         if isinstance(result, Exception):
-            self._tell(result)
+            self._set_answer(result)
             return
-        self.results[number] = result
+        self.results[index] = result
         if len(self.results) == len(self.items):
-            self._tell([self.results[k] for k in range(len(self.items))])
+            self._set_answer([self.results[k] for k in range(len(self.items))])
 
-    def _tell(self, answer: list[Result] | Exception) -> None:
-        def tell() -> None:
+    def _set_answer(self, answer: list[Result] | Exception) -> None:
+        def set_answer() -> None:
             if self.answer.done():
                 return
             if isinstance(answer, Exception):
@@ -53,55 +53,55 @@ class Task(Generic[Item, Result]):
             else:
                 self.answer.set_result(answer)
 
-        with suppress(RuntimeError):  # nobody is there any more: the loop is closed
-            self.loop.call_soon_threadsafe(tell)
+        with suppress(RuntimeError):  # the event loop is closed: no client is left
+            self.loop.call_soon_threadsafe(set_answer)
 
 
-Taken = list[tuple[Task[Item, Result], int]]  # items by their requests and numbers
+Batch = list[tuple[Task[Item, Result], int]]  # items, by their task and index
 
 
 class Batcher(Generic[Item, Result]):
-    """Takes items of the waiting requests in turn, up to a budget, and works on them in one call.
+    """Takes items of the waiting requests in turn, up to a budget, and runs the models on all of them at once.
 
-    `work` gives a function for each item, which finishes it in another thread: so the models go on with the next batch,
-    and the first have their answer, and may ask again, while others are finished. A long request waits its turn after
-    each round, so that short ones get through. `most` requests are taken at a time. If a batch fails, its items are
-    tried one by one, so that only those who asked for trouble get it.
+    `run_models` returns a function per item, which finishes it in another thread. Meanwhile the models run on the next
+    batch, and each client gets its answer as soon as it is finished. A request goes to the end of the queue after each
+    item, so that short requests don't wait for long ones. If a batch fails, its items are tried one by one, so that
+    only the requests that cause the failure get an error.
     """
 
     def __init__(
         self,
-        work: Callable[[Sequence[Item]], Sequence[Finish[Result]]],
+        run_models: Callable[[Sequence[Item]], Sequence[Finish[Result]]],
         size: Callable[[Item], int],
         budget: int,
-        most: int,
+        max_requests: int,
     ) -> None:
-        self.work, self.size, self.budget, self.most = work, size, budget, most
-        self.open: set[Task[Item, Result]] = set()  # touched by the event loop's thread only
+        self.run_models, self.size, self.budget, self.max_requests = run_models, size, budget, max_requests
+        self.open: set[Task[Item, Result]] = set()  # only the event loop's thread changes it
         self._waiting: deque[Task[Item, Result]] = deque()
         self._ready = Condition()
         self._closed = False
-        self._begun: Queue[tuple[Taken[Item, Result], Sequence[Finish[Result]]] | None] = Queue(1)
+        self._unfinished: Queue[tuple[Batch[Item, Result], Sequence[Finish[Result]]] | None] = Queue(1)
         self._threads = [
-            Thread(target=self._run, name="btr-models", daemon=True),
-            Thread(target=self._finish, name="btr-answers", daemon=True),
+            Thread(target=self._run_batches, name="btr-models", daemon=True),
+            Thread(target=self._finish_answers, name="btr-answers", daemon=True),
         ]
         for thread in self._threads:
             thread.start()
 
     @property
     def is_alive(self) -> bool:
-        """Whether the threads are there; without them, nobody gets an answer."""
+        """Whether both threads run; without them no request gets an answer."""
         return all(thread.is_alive() for thread in self._threads)
 
     async def run(self, items: Sequence[Item]) -> list[Result]:
-        """The results of a request's items. If it is cancelled, what has not begun is dropped."""
+        """Return the results of a request's items. If it is cancelled, waiting items are dropped."""
         if not items:
             return []
-        if len(self.open) >= self.most or self._closed:
-            raise Full
+        if len(self.open) >= self.max_requests or self._closed:
+            raise QueueFull
         if not self.is_alive:
-            raise Ended
+            raise WorkerStopped
         task: Task[Item, Result] = Task(items)
         self.open.add(task)
         with self._ready:
@@ -115,7 +115,7 @@ class Batcher(Generic[Item, Result]):
                 self._waiting.remove(task)
 
     def close(self, seconds: float = 10.0) -> None:
-        """Finish what is in work, and end the threads."""
+        """Finish the accepted requests, and end the threads."""
         with self._ready:
             self._closed = True
             self._ready.notify()
@@ -123,67 +123,67 @@ class Batcher(Generic[Item, Result]):
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
 
-    def _run(self) -> None:
+    def _run_batches(self) -> None:
         try:
-            while taken := self._wait():
-                self._begun.put((taken, self._begin([task.items[number] for task, number in taken])))
+            while batch := self._wait_for_batch():
+                self._unfinished.put((batch, self._run([task.items[index] for task, index in batch])))
         finally:
-            self._begun.put(None)
+            self._unfinished.put(None)
 
-    def _finish(self) -> None:
-        while both := self._begun.get():
-            for (task, number), finish in zip(*both):
-                if task.answer.done():  # nobody waits for it any more
+    def _finish_answers(self) -> None:
+        while unfinished := self._unfinished.get():
+            for (task, index), finish in zip(*unfinished):
+                if task.answer.done():  # the client went away, or another item failed
                     continue
                 try:
-                    task.put(number, finish())
+                    task.add_result(index, finish())
                 except BaseException as error:
-                    task.put(number, tame(error))
+                    task.add_result(index, as_exception(error))
 
-    def _wait(self) -> Taken[Item, Result]:
-        """What is to be done next, once there is something; nothing at the end."""
+    def _wait_for_batch(self) -> Batch[Item, Result]:
+        """Wait for requests, and return the next batch; an empty one after `close`."""
         while True:
             with self._ready:
                 self._ready.wait_for(lambda: self._waiting or self._closed)
                 if not self._waiting:
                     return []
-            time.sleep(LINGER)
+            time.sleep(COLLECT_SECONDS)
             with self._ready:
-                taken = self._take()
-            if taken:  # they may have gone away
-                return taken
+                batch = self._next_batch()
+            if batch:  # the clients may have gone away
+                return batch
 
-    def _take(self) -> Taken[Item, Result]:
-        taken: Taken[Item, Result] = []
-        left = self.budget
+    def _next_batch(self) -> Batch[Item, Result]:
+        batch: Batch[Item, Result] = []
+        budget = self.budget
         while self._waiting:
             task = self._waiting[0]
-            left -= self.size(task.items[task.taken])
-            if taken and left < 0:
+            budget -= self.size(task.items[task.started])
+            if batch and budget < 0:
                 break
             self._waiting.popleft()
             if task.answer.done():  # one of its items failed
                 continue
-            taken.append((task, task.taken))
-            task.taken += 1
-            if task.taken < len(task.items):
+            batch.append((task, task.started))
+            task.started += 1
+            if task.started < len(task.items):
                 self._waiting.append(task)
-        return taken
+        return batch
 
-    def _begin(self, items: Sequence[Item]) -> Sequence[Finish[Result]]:
+    def _run(self, items: Sequence[Item]) -> Sequence[Finish[Result]]:
         try:
-            return self.work(items)
+            return self.run_models(items)
         except BaseException as error:
             if len(items) == 1:
-                return [partial(throw, tame(error))]
-        return [finish for item in items for finish in self._begin([item])]
+                return [partial(throw, as_exception(error))]
+        return [finish for item in items for finish in self._run([item])]
 
 
-def tame(error: BaseException) -> Exception:
-    """An error that ends a request, and neither the thread nor the server, as a SystemExit would."""
+def as_exception(error: BaseException) -> Exception:
+    """Return an error that ends a request, but neither the thread nor the server, as SystemExit would."""
     return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
 
 
 def throw(error: Exception) -> NoReturn:
-    """Raise an error later."""
+    """Raise an error."""
     raise error

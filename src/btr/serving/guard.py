@@ -1,32 +1,24 @@
-"""What stands before the API: who may ask, how much, how long; and what is told of each request."""
+"""The checks before the API: who may send a request, how large it is and how long it takes. Each request is logged."""
 
 import asyncio
 import hmac
 import ipaddress
 import socket
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from btr.serving import log
-from btr.serving.measures import Measures
-from btr.serving.settings import Settings
+from btr.serving.errors import RequestError, internal_error, too_many_requests
+from btr.serving.limits import Limits
+from btr.serving.monitoring import Monitoring
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
-
-RETRY = 5  # seconds after which to ask again
-GONE = 499  # the client closed the connection; only the log sees it
-DRAINED = 1 << 25  # bytes of too large a body that are read and forgotten, so that the client hears the answer
-GUARDED = "/v1/", "/v2/check", "/metrics"  # what a token is asked for
-NAMES = {socket.gethostname().lower(), f"{socket.gethostname()}.local".lower()}  # of this machine
+CLIENT_GONE = 499  # the client closed the connection; this status is only in the log
+MAX_DISCARDED = 1 << 25  # bytes of a refused body that are read and discarded: who still sends reads no answer
+PROTECTED = "/v1/", "/v2/check", "/metrics"  # the paths that need the token
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -40,229 +32,209 @@ HEADERS = {
 }
 
 
-class Refused(Exception):  # noqa: N818 (nothing is wrong with the server)
-    """A request that is not answered: its status, and a sentence that says why."""
-
-    def __init__(self, status: int, why: str, **headers: str) -> None:
-        super().__init__(why)
-        self.status, self.why = status, why
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
-
-    def response(self, path: str) -> Response:
-        """LanguageTool's clients read errors as plain text, all others as JSON."""
-        if path.startswith("/v2/"):
-            return PlainTextResponse(f"Error: {self.why}", self.status, self.headers)
-        return JSONResponse({"detail": self.why}, self.status, self.headers)
-
-
-def busy() -> Refused:
-    """A refusal for now."""
-    return Refused(503, "too many requests at a time; try again soon.", Retry_After=str(RETRY))
-
-
-FAILURE = Refused(500, "something went wrong here; it is in the server's log.")
-
-
 class Guard:
-    """Refuses what is not allowed or too large, ends what takes too long, and writes a line and counts for each."""
+    """Refuses requests that are not allowed or too large, ends those that take too long, and logs and counts all."""
 
-    def __init__(self, app: App, settings: Settings, measures: Measures, paths: frozenset[str]) -> None:
-        self.app, self.settings, self.measures, self.paths = app, settings, measures, paths
-        self.kept = 0  # bytes of all bodies, those that still come and those that are worked on
+    def __init__(self, app: ASGIApp, limits: Limits, monitoring: Monitoring, paths: frozenset[str]) -> None:
+        self.app, self.limits, self.monitoring, self.paths = app, limits, monitoring, paths
+        host_name = socket.gethostname().lower()
+        self.host_names = {host_name, f"{host_name.partition('.')[0]}.local"}
+        self.body_bytes = 0  # of all bodies in memory: those that still arrive, and those of running requests
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun = time.perf_counter()
-        path = scope["path"] = "/" + scope["path"].lstrip("/")  # an address may end in a slash already
-        told = {"status": GONE}
+        started = time.perf_counter()
+        path = scope["path"] = "/" + scope["path"].lstrip("/")  # a client's base URL may end in a slash
+        status = CLIENT_GONE
         scope.setdefault("state", {})
 
-        async def tell(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                told["status"] = message["status"]
+                status = message["status"]
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
         try:
-            await self.answer(scope, receive, tell)
-        except Refused as refused:
-            await refused.response(path)(scope, receive, tell)
+            await self.answer(scope, receive, send_with_headers)
+        except RequestError as error:
+            await error.response(path)(scope, receive, send_with_headers)
         except Exception:
-            log.logger.exception("failure", extra={"fields": {"path": self.name(path)}})
-            if told["status"] == GONE:  # nothing was answered yet
-                await FAILURE.response(path)(scope, receive, tell)
+            log.logger.exception("failure", extra={"fields": {"path": self.known_path(path)}})
+            if status == CLIENT_GONE:  # no answer has begun
+                await internal_error().response(path)(scope, receive, send_with_headers)
         finally:
-            self.note(scope, told["status"], time.perf_counter() - begun)
+            self.record(scope, status, time.perf_counter() - started)
 
-    async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Read what is asked, if it may be."""
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check the client, read the body and let the application answer."""
         headers, path = Headers(scope=scope), scope["path"]
-        guarded = self.settings.token is not None and path.startswith(GUARDED)
-        given = read_bearer(headers)
-        in_form = given is None and path.startswith("/v2/")  # where LanguageTool's clients send it
+        is_protected = self.limits.token is not None and path.startswith(PROTECTED)
+        token = read_bearer(headers)
+        is_in_form = token is None and path.startswith("/v2/")  # where clients of LanguageTool send it
         try:
             self.check_origin(headers)
-            if guarded and not in_form:
-                self.check_token(given)
-        except Refused:
-            await self.read(headers, receive, keep=False)  # since who still sends does not hear of a refusal
+            if is_protected and not is_in_form:
+                self.check_token(token)
+        except RequestError:
+            await self.read_body(headers, receive, discard=True)  # who still sends reads no answer
             raise
-        body = await self.read(headers, receive)
-        self.kept += len(body)
+        body = await self.read_body(headers, receive)
+        self.body_bytes += len(body)
         try:
-            if guarded and in_form:
-                self.check_token(read_key(body))
-            await self.work(scope, body, receive, send)
+            if is_protected and is_in_form:
+                self.check_token(read_api_key(body))
+            await self.run_app(scope, body, receive, send)
         finally:
-            self.kept -= len(body)
+            self.body_bytes -= len(body)
 
-    async def work(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
+    async def run_app(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Let the application answer, unless the client goes away or the time is up."""
         try:
             body.decode()
         except UnicodeDecodeError:
-            raise Refused(400, "the body is not UTF-8.") from None
-        work = asyncio.ensure_future(self.app(scope, replay(body, receive), send))
-        gone = asyncio.ensure_future(wait_gone(receive))
+            raise RequestError(400, "the body is not UTF-8.") from None
+        running = asyncio.ensure_future(self.app(scope, replay(body), send))
+        gone = asyncio.ensure_future(wait_for_disconnect(receive))
+        seconds = self.limits.timeout
         try:
-            await asyncio.wait({work, gone}, timeout=self.settings.seconds, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                work.result()
+            await asyncio.wait({running, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                running.result()
             elif not gone.done():
-                raise Refused(504, f"this took longer than {self.settings.seconds:g} seconds; send a shorter text.")
+                raise RequestError(504, f"this took longer than {seconds:g} seconds; send a shorter text.")
         finally:
-            for task in (work, gone):
+            for task in (running, gone):
                 if not task.done():
                     task.cancel()
                     with suppress(asyncio.CancelledError, Exception):
                         await task
 
     def check_origin(self, headers: Headers) -> None:
-        """Refuse other web sites, also those that gave their own name to this machine's address.
+        """Refuse other web sites, also those whose domain points to this machine's address (DNS rebinding).
 
-        A token, which they don't know, keeps those out as well; only then may others reach the server by any name.
+        Such a site does not know the token. So with a token, other machines may reach the server by any host name.
         """
-        allowed, is_loopback = self.settings.origins, self.settings.loopback
+        allowed, is_loopback = self.limits.origins, self.limits.is_loopback
         if "*" in allowed:
             return
         host, origin = headers.get("host", ""), headers.get("origin")
-        is_known = host in map(netloc, allowed) or is_own(host, is_loopback)
-        if not is_known and (is_loopback or self.settings.token is None):
-            own = "localhost" if is_loopback else "this machine's name"
-            raise Refused(403, f"this server is asked by its address or as {own}; see --allow-origin.")
+        is_known = host in map(netloc, allowed) or self.is_local(host)
+        if not is_known and (is_loopback or self.limits.token is None):
+            name = "localhost" if is_loopback else "this machine's name"
+            raise RequestError(403, f"this server answers to its address or {name} only; see --allow-origin.")
         if origin and origin not in allowed and netloc(origin) != host:
-            raise Refused(403, f"requests from {origin} are not allowed; see --allow-origin.")
+            raise RequestError(403, f"requests from {origin} are not allowed; see --allow-origin.")
 
-    def check_token(self, given: str | None) -> None:
-        """Refuse who does not know the token."""
-        own = (given or "").strip()
-        if not hmac.compare_digest(own.encode(), (self.settings.token or "").encode()):
-            why = "this token is not the server's" if own else "a token is needed, as 'Authorization: Bearer TOKEN'"
-            raise Refused(401, f"{why}.", WWW_Authenticate="Bearer")
+    def is_local(self, host: str) -> bool:
+        """Return whether a Host header is an address or localhost: no domain that a web site could point to it.
 
-    async def read(self, headers: Headers, receive: Receive, *, keep: bool = True) -> bytes:
-        """The body, if it is not too large and comes in time; nothing of it if it is not to be kept.
-
-        All bodies together are no larger than those of the most requests that are taken can be.
+        If other machines reach the server, its host name and names without a dot count too: no web site has such one.
         """
-        most, length = self.settings.body, headers.get("content-length", "0")
-        size = int(length) if length.isdigit() and int(length) > DRAINED else 0
-        more, is_full = size <= DRAINED, False
+        with suppress(ValueError):
+            name = urlsplit(f"//{host}").hostname or ""
+            if name == "localhost" or (not self.limits.is_loopback and (name in self.host_names or "." not in name)):
+                return True
+            return bool(ipaddress.ip_address(name))
+        return False
+
+    def check_token(self, token: str | None) -> None:
+        """Refuse a client that does not send the server's token."""
+        sent = (token or "").strip()
+        if not hmac.compare_digest(sent.encode(), (self.limits.token or "").encode()):
+            why = "this token is not the server's" if sent else "a token is needed, as 'Authorization: Bearer TOKEN'"
+            raise RequestError(401, f"{why}.", {"WWW-Authenticate": "Bearer"})
+
+    async def read_body(self, headers: Headers, receive: Receive, *, discard: bool = False) -> bytes:
+        """Return the body if it is not too large and arrives in time; b"" if it is to be discarded.
+
+        All bodies in memory together are no larger than those of `max_requests` requests can be.
+        """
+        max_body, length = self.limits.max_body, headers.get("content-length", "0")
+        size = int(length) if length.isdigit() and int(length) > MAX_DISCARDED else 0
+        has_more, is_full = size <= MAX_DISCARDED, False
         body = bytearray()
         try:
-            async with asyncio.timeout(self.settings.seconds):
-                while more:
+            async with asyncio.timeout(self.limits.timeout):
+                while has_more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refused(GONE, "the client went away.")
+                        raise RequestError(CLIENT_GONE, "the client went away.")
                     part = message.get("body", b"")
                     size += len(part)
-                    is_full = is_full or (keep and self.kept + len(part) > self.settings.requests * most)
-                    if keep and size <= most and not is_full:
-                        body += part
-                        self.kept += len(part)
-                    else:  # the rest is read and forgotten
+                    is_full = is_full or (self.body_bytes + len(part) > self.limits.max_requests * max_body)
+                    if discard or size > max_body or is_full:
                         self.drop(body)
-                    more = message.get("more_body", False) and size <= DRAINED
+                    else:
+                        body += part
+                        self.body_bytes += len(part)
+                    has_more = message.get("more_body", False) and size <= MAX_DISCARDED
             whole = bytes(body)
         except TimeoutError:
-            why = f"the body did not come within {self.settings.seconds:g} seconds."
-            raise Refused(408, why, Connection="close") from None
+            why = f"the body did not arrive within {self.limits.timeout:g} seconds."
+            raise RequestError(408, why, {"Connection": "close"}) from None
         finally:
             self.drop(body)
-        if size > most:
-            why = f"the body is larger than {most:,} bytes; send a shorter text, or several."
-            raise Refused(413, why, Connection="close")
-        if is_full:
-            raise busy()
+        if size > max_body:
+            why = f"the body is larger than {max_body:,} bytes; send a shorter text, or several."
+            raise RequestError(413, why, {"Connection": "close"})
+        if is_full and not discard:
+            raise too_many_requests()
         return whole
 
     def drop(self, body: bytearray) -> None:
-        """Forget what has come of a body."""
-        self.kept -= len(body)
+        """Discard the part of a body that has arrived."""
+        self.body_bytes -= len(body)
         body.clear()
 
-    def note(self, scope: Message, status: int, seconds: float) -> None:
-        """Count a request, and write its line."""
-        path = self.name(scope["path"])
-        self.measures.requests.labels(path, status).inc()
-        self.measures.seconds.labels(path).observe(seconds)
-        told = scope["state"].get("told", {})
-        log.say("request", method=scope["method"], path=path, status=status, seconds=round(seconds, 4), **told)
+    def record(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request, and write its line of the log."""
+        path = self.known_path(scope["path"])
+        self.monitoring.requests.labels(path, status).inc()
+        self.monitoring.request_seconds.labels(path).observe(seconds)
+        counts: dict[str, int] = scope["state"].get("counts", {})
+        log.write("request", method=scope["method"], path=path, status=status, seconds=round(seconds, 4), **counts)
 
-    def name(self, path: str) -> str:
-        """A path that is known; others could be anything, a text as well."""
+    def known_path(self, path: str) -> str:
+        """Return a path of the API, or "other": an unknown path may hold a user's text."""
         return path if path in self.paths else "other"
 
 
 def read_bearer(headers: Headers) -> str | None:
-    """The token in the header, if there is one."""
-    scheme, _, given = headers.get("authorization", "").partition(" ")
-    return given if scheme.lower() == "bearer" else None
+    """Return the token in the Authorization header."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" else None
 
 
-def read_key(form: bytes) -> str | None:
-    """The token as apiKey in a form, if there is one."""
+def read_api_key(form: bytes) -> str | None:
+    """Return the token that a form has as `apiKey`."""
     return next(iter(parse_qs(form.decode(errors="replace")).get("apiKey", [])), None)
 
 
-def netloc(url: str) -> str:
-    """The host and port of an address; nothing if it is malformed."""
+def netloc(url: str) -> str | None:
+    """Return the host and port of a URL; None if it has none."""
     try:
-        return urlsplit(url).netloc
+        return urlsplit(url).netloc or None
     except ValueError:
-        return ""
+        return None
 
 
-def is_own(host: str, is_loopback: bool) -> bool:
-    """Whether a Host header is an address, or localhost: no name that somebody else could have given.
-
-    Where others than this machine may ask, nor is its own name one, nor those without a dot, which no web site has.
-    """
-    with suppress(ValueError):
-        name = urlsplit(f"//{host}").hostname or ""
-        if name == "localhost" or (not is_loopback and (name in NAMES or "." not in name)):
-            return True
-        return bool(ipaddress.ip_address(name))
-    return False
-
-
-def replay(body: bytes, receive: Receive) -> Receive:
-    """A body that was read, for the application to read again; nothing comes after it."""
+def replay(body: bytes) -> Receive:
+    """Return a `receive` that gives the application a body that the guard has read."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
+    async def receive() -> Message:
         if messages:
             return messages.pop()
-        await asyncio.Event().wait()  # the guard itself waits for the client to go
+        await asyncio.Event().wait()  # for ever: it is the guard that waits for the client to disconnect
         raise AssertionError
 
-    return again
+    return receive
 
 
-async def wait_gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Wait until the client goes away."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,36 +1,37 @@
-"""LanguageTool's protocol: edits as its matches, so that its clients work with this server."""
+"""The protocol of LanguageTool: its clients get a sentence's edits as matches."""
 
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
 from btr import __version__
-from btr.serving.guard import Refused
-from btr.serving.schemas import Check, check_words
+from btr.serving.errors import RequestError
+from btr.serving.schemas import CheckRequest, check_plain
 
-Record = dict[str, Any]
+Json = dict[str, Any]  # LanguageTool's, which this module writes
 
 VARIANTS = {"US": "US", "GB": "GB", "AU": "Australian", "CA": "Canadian", "NZ": "New Zealand", "ZA": "South African"}
-LANGUAGES = [
+LANGUAGES: list[dict[str, str]] = [
     {"name": "English", "code": "en", "longCode": "en"},
     *({"name": f"English ({name})", "code": "en", "longCode": f"en-{code}"} for code, name in VARIANTS.items()),
 ]
 WORD = re.compile(r"\s*(?:[\w'’-]+|\S)")
 WORD_BEFORE = re.compile(r"(?:[\w'’-]+|\S)\s*\Z")
-CONTEXT = 40  # characters around a match
+CONTEXT = 40  # characters on each side of a match
 GRAMMAR = "GRAMMAR", "Grammar", "grammar"
 CATEGORIES = {  # by the last part of an ERRANT type: LanguageTool's id, its name, and the kind of issue
     "SPELL": ("TYPOS", "Possible Typo", "misspelling"),
     "PUNCT": ("PUNCTUATION", "Punctuation", "typographical"),
     "ORTH": ("CASING", "Capitalization", "typographical"),
 }
-WORDS = {
+EXPLANATIONS = {  # by the last part of an ERRANT type
     "SPELL": "spelling",
     "PUNCT": "punctuation",
     "ORTH": "upper and lower case, or spaces",
@@ -55,98 +56,116 @@ WORDS = {
 }
 
 
-class Text(NamedTuple):
-    """A text as it is corrected, what the client sent (UTF-16), and from where to where each character stands there."""
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A text with markup: `plain` is corrected, `sent` is what the client sent, in UTF-16.
+
+    `spans` has the start and end of each character of `plain` in `sent`, in units of UTF-16, as Java counts.
+    """
 
     plain: str
     sent: bytes
     spans: Sequence[tuple[int, int]]
 
 
-class Wanted(NamedTuple):
-    """Which rules and categories a client wants to hear of."""
+@dataclass(frozen=True, slots=True)
+class RuleFilter:
+    """The rules and categories whose matches a client wants."""
 
     disabled: frozenset[str] = frozenset()
     enabled: frozenset[str] = frozenset()
-    only: bool = False
+    enabled_only: bool = False
 
     @classmethod
-    def of(cls, asked: Check) -> "Wanted":
-        """What a request names, by rules and by categories."""
-        disabled = f"{asked.disabledRules},{asked.disabledCategories}".split(",")
-        enabled = f"{asked.enabledRules},{asked.enabledCategories}".split(",")
-        return cls(frozenset(disabled) - {""}, frozenset(enabled) - {""}, asked.enabledOnly)
+    def from_request(cls, request: CheckRequest) -> "RuleFilter":
+        """Collect the names of rules and categories in a request."""
+        disabled = f"{request.disabledRules},{request.disabledCategories}".split(",")
+        enabled = f"{request.enabledRules},{request.enabledCategories}".split(",")
+        return cls(frozenset(disabled) - {""}, frozenset(enabled) - {""}, request.enabledOnly)
 
-    def __call__(self, rule: str, category: str) -> bool:
-        named = {rule, category}
-        return not named & self.disabled and (not self.only or bool(named & self.enabled))
+    def accepts(self, rule: str, category: str) -> bool:
+        """Return whether the client wants matches of a rule."""
+        names = {rule, category}
+        return not names & self.disabled and (not self.enabled_only or bool(names & self.enabled))
 
 
-def read_form(query: str, body: bytes) -> Check:
-    """What a client sends, in the address or as a form, whatever it calls it: LTeX says that its form is JSON."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Characters `start` to `end` of the plain text become `replacement`; `types` are ERRANT's, joined by "+"."""
+
+    start: int
+    end: int
+    replacement: str
+    types: str
+
+
+def read_form(query: str, body: bytes) -> CheckRequest:
+    """Parse a request: the query and a form. The Content-Type is ignored, since LTeX calls its form JSON."""
     try:
-        read = partial(parse_qsl, keep_blank_values=True, errors="strict")
-        fields = [*read(query), *read(body.decode())]
-        return Check.model_validate({name: value for name, value in fields if value or name == "text"})
+        parse = partial(parse_qsl, keep_blank_values=True, errors="strict")
+        fields = [*parse(query), *parse(body.decode())]
+        return CheckRequest.model_validate({name: value for name, value in fields if value or name == "text"})
     except ValidationError as error:
-        told = "; ".join(f"{'.'.join(map(str, own['loc']))}: {own['msg']}" for own in error.errors())
-        raise Refused(400, f"{told}.") from None
+        problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
+        raise RequestError(400, f"{'; '.join(problems)}.") from None
     except UnicodeDecodeError:
-        raise Refused(400, "the form is not UTF-8.") from None
+        raise RequestError(400, "the form is not UTF-8.") from None
 
 
-def check_language(code: str) -> Record:
-    """The language of a code; `auto` is English, since sentences in others are left alone."""
-    wanted = "en" if code == "auto" else code
+def find_language(code: str) -> dict[str, str]:
+    """Return the language of a code; `auto` is English, since sentences in other languages stay as they are."""
+    long_code = "en" if code == "auto" else code.lower()
     for language in LANGUAGES:
-        if language["longCode"].lower() == wanted.lower():
+        if language["longCode"].lower() == long_code:
             return language
-    raise Refused(400, f"'{code[:20]}' is not a language code known here; use en, en-US, en-GB … or auto.")
+    raise RequestError(400, f"'{code[:20]}' is not a language code known here; use en, en-US, en-GB … or auto.")
 
 
-def read_text(text: str | None, data: str | None) -> Text:
-    """The text of a request: plain, or annotated with markup that is not to be read."""
+def read_text(text: str | None, data: str | None) -> MarkedText:
+    """Return the text of a request: plain `text`, or `data` with markup that is not corrected."""
     if (text is None) == (data is None):
-        raise Refused(400, "send either text or data.")
+        raise RequestError(400, "send either text or data.")
     if text is not None:
         return join_parts([(text, "", "")])
     try:
-        parts = json.loads(data or "")["annotation"]
-        read = [(part.get("text"), part.get("markup", ""), part.get("interpretAs", "")) for part in parts]
-        check_words("".join(part for own in read for part in own if part))
-        return join_parts(read)
+        annotation = json.loads(data or "")["annotation"]
+        parts = [(part.get("text"), part.get("markup", ""), part.get("interpretAs", "")) for part in annotation]
+        check_plain("".join(field for part in parts for field in part if field))
+        return join_parts(parts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Refused(400, 'data must be JSON: {"annotation": [{"text": "…"}, {"markup": "…"}]}.') from None
+        raise RequestError(400, 'data must be JSON: {"annotation": [{"text": "…"}, {"markup": "…"}]}.') from None
 
 
-def join_parts(parts: Sequence[tuple[str | None, str, str]]) -> Text:
-    """Texts as they are, and markup as what it stands for, each character of which takes all of the markup's place."""
-    plain, sent, spans, place = [], [], [], 0
+def join_parts(parts: Sequence[tuple[str | None, str, str]]) -> MarkedText:
+    """Join texts and markup. In the plain text markup becomes its meaning, each character of which spans the markup."""
+    plain, sent, spans, offset = [], [], [], 0
     for text, markup, meaning in parts:
         if text is None:
-            end = place + sum(map(units, markup))
-            spans += [(place, end)] * len(meaning)
+            end = offset + sum(map(utf16_length, markup))
+            spans += [(offset, end)] * len(meaning)
         else:
-            *_, end = places = [*accumulate(map(units, text), initial=place)]
-            spans += pairwise(places)
+            *_, end = offsets = [*accumulate(map(utf16_length, text), initial=offset)]
+            spans += pairwise(offsets)
         plain.append(meaning if text is None else text)
         sent.append(markup if text is None else text)
-        place = end
-    return Text("".join(plain), "".join(sent).encode("utf-16-le"), [*spans, (place, place)])
+        offset = end
+    return MarkedText("".join(plain), "".join(sent).encode("utf-16-le"), [*spans, (offset, offset)])
 
 
-def units(char: str) -> int:
-    """How long Java takes a character to be."""
+def utf16_length(char: str) -> int:
+    """Return the length of a character in Java."""
     return 2 if ord(char) > 0xFFFF else 1
 
 
-def check(text: Text, language: Record, sentences: Sequence[Record], wanted: Wanted) -> Record:
-    """LanguageTool's answer to `/v2/check`."""
+def write_answer(
+    text: MarkedText, language: dict[str, str], sentences: Sequence[Json], rule_filter: RuleFilter
+) -> Json:
+    """Return LanguageTool's answer to `/v2/check`."""
     matches = []
     for sentence in sentences:
-        for edit in widen_all(text.plain, sentence):
-            match = write_match(text, sentence, edit)
-            if match and wanted(match["rule"]["id"], match["rule"]["category"]["id"]):
+        for change in widen_all(text.plain, sentence):
+            match = write_match(text, sentence, change)
+            if match and rule_filter.accepts(match["rule"]["id"], match["rule"]["category"]["id"]):
                 matches.append(match)
     return {
         "software": {
@@ -168,77 +187,72 @@ def check(text: Text, language: Record, sentences: Sequence[Record], wanted: Wan
     }
 
 
-def widen_all(plain: str, sentence: Record) -> list[Record]:
-    """A sentence's edits, none over another, each with a place and a replacement: clients want both.
+def widen_all(plain: str, sentence: Json) -> list[Change]:
+    """Return a sentence's edits as changes that don't overlap, each with an original and a replacement.
 
-    One that has no word of its own beside it, as the second of two that put something around a word, joins the first.
+    Clients show neither a match without characters nor an empty replacement. So a bare edit takes a word beside it
+    along. If no word is left, as for the second of two insertions around one word, it joins the change before it.
     """
-    edits = sentence["edits"]
-    wide: list[Record] = []
-    for edit, after in zip(edits, [*(other["start"] for other in edits[1:]), sentence["end"]]):
-        own = widen(plain, edit, wide[-1]["end"] if wide else sentence["start"], after)
-        if wide and is_bare(plain, own):
-            own = join_edits(plain, wide.pop(), own)
-        wide.append(own)
-    return wide
+    edits = [Change(edit["start"], edit["end"], edit["replacement"], edit["type"]) for edit in sentence["edits"]]
+    changes: list[Change] = []
+    for edit, next_start in zip(edits, [*(edit.start for edit in edits[1:]), sentence["end"]]):
+        change = widen(plain, edit, changes[-1].end if changes else sentence["start"], next_start)
+        if changes and is_bare(plain, change):
+            change = join_changes(plain, changes.pop(), change)
+        changes.append(change)
+    return changes
 
 
-def is_bare(plain: str, edit: Record) -> bool:
-    """Whether an edit only puts in or takes away."""
-    return not (plain[edit["start"] : edit["end"]].strip() and edit["replacement"].strip())
+def is_bare(plain: str, change: Change) -> bool:
+    """Return whether a change is a mere insertion or deletion."""
+    return not (plain[change.start : change.end].strip() and change.replacement.strip())
 
 
-def join_edits(plain: str, first: Record, second: Record) -> Record:
-    """Two edits as one, with what stands between them."""
-    between = plain[first["end"] : second["start"]]
-    return {
-        **first,
-        "end": second["end"],
-        "replacement": first["replacement"] + between + second["replacement"],
-        "type": f"{first['type']}+{second['type']}",
-    }
+def join_changes(plain: str, first: Change, second: Change) -> Change:
+    """Return two changes as one, with the text between them."""
+    replacement = first.replacement + plain[first.end : second.start] + second.replacement
+    return Change(first.start, second.end, replacement, f"{first.types}+{second.types}")
 
 
-def widen(plain: str, edit: Record, before: int, after: int) -> Record:
-    """An edit with a word beside it, if it is bare."""
-    start, end, new = edit["start"], edit["end"], edit["replacement"]
-    if not is_bare(plain, edit):
-        return edit
-    right = WORD.match(plain, end, after)
+def widen(plain: str, change: Change, low: int, high: int) -> Change:
+    """Add a word beside it to a bare change, within characters `low` to `high`."""
+    if not is_bare(plain, change):
+        return change
+    right = WORD.match(plain, change.end, high)
     if right:
-        return {**edit, "end": right.end(), "replacement": new + right[0]}
-    left = WORD_BEFORE.search(plain[before:start])
-    own = left[0] if left else ""
-    return {**edit, "start": start - len(own), "replacement": own + new}
+        return replace(change, end=right.end(), replacement=change.replacement + right[0])
+    left = WORD_BEFORE.search(plain[low : change.start])
+    word = left[0] if left else ""
+    return replace(change, start=change.start - len(word), replacement=word + change.replacement)
 
 
-def write_match(text: Text, sentence: Record, edit: Record) -> Record | None:
-    """An edit as a match; None if markup stands in it."""
-    start, end = edit["start"], edit["end"]
+def write_match(text: MarkedText, sentence: Json, change: Change) -> Json | None:
+    """Return a change as a match; None if there is markup inside it."""
+    start, end = change.start, change.end
     plain = text.plain
     offset = text.spans[start][0]
     stop = text.spans[end - 1][1] if end > start else offset
     if text.sent[2 * offset : 2 * stop].decode("utf-16-le").split() != plain[start:end].split():
         return None
-    kind = edit["type"].split("+")[0]
-    category, name, issue = CATEGORIES.get(kind.split(":")[-1], GRAMMAR)
-    message = explain(edit["type"])
+    first_type = change.types.split("+")[0]
+    category, name, issue = CATEGORIES.get(first_type.split(":")[-1], GRAMMAR)
+    message = explain(change.types)
     low, high = max(0, start - CONTEXT), min(len(plain), end + CONTEXT)
     return {
         "message": message,
         "shortMessage": name,
-        "replacements": [{"value": edit["replacement"]}],
+        "replacements": [{"value": change.replacement}],
         "offset": offset,
         "length": stop - offset,
         "context": {
             "text": plain[low:high],
-            "offset": sum(map(units, plain[low:start])),
-            "length": sum(map(units, plain[start:end])),
+            "offset": sum(map(utf16_length, plain[low:start])),
+            "length": sum(map(utf16_length, plain[start:end])),
         },
         "sentence": plain[sentence["start"] : sentence["end"]],
         "type": {"typeName": "Other"},
         "rule": {
-            "id": kind.replace(":", "_"),
+            "id": first_type.replace(":", "_"),
             "description": message,
             "issueType": issue,
             "category": {"id": category, "name": name},
@@ -249,8 +263,8 @@ def write_match(text: Text, sentence: Record, edit: Record) -> Record | None:
 
 
 def explain(types: str) -> str:
-    """ERRANT's types in words."""
-    parts = [kind.split(":") for kind in types.split("+")]
-    words = dict.fromkeys(WORDS.get(part[-1], "the wording") for part in parts)
-    doing = {"M": "Missing", "U": "Unnecessary"}.get(parts[0][0], "Check")
-    return f"{doing}: {' and '.join(words)}." if len(parts) == 1 else f"Check: {' and '.join(words)}."
+    """Return a message for the user about edits of these ERRANT types."""
+    parts = [edit_type.split(":") for edit_type in types.split("+")]
+    words = " and ".join(dict.fromkeys(EXPLANATIONS.get(part[-1], "the wording") for part in parts))
+    operation = {"M": "Missing", "U": "Unnecessary"}.get(parts[0][0], "Check") if len(parts) == 1 else "Check"
+    return f"{operation}: {words}."

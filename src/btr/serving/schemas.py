@@ -7,58 +7,60 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from btr.corpus.files import check_text
 from btr.errors import InputError
 
-MOST_CANDIDATES = 100
+MAX_CANDIDATES = 100  # of a request to score
 
 
-def check_words(text: str) -> str:
-    """A text that can be written down; what is wrong with others is said as pydantic wants it."""
+def check_plain(text: str) -> str:
+    """Return a text that can be written to a file; for others raise the error that pydantic expects."""
     try:
         return check_text(text)
     except InputError as error:
         raise ValueError(str(error).rstrip(".")) from None
 
 
-Words = Annotated[str, AfterValidator(check_words)]
-Share = Annotated[float, Field(description="Its share of the reranker's belief, of all candidates that took part.")]
-TookPart = Annotated[bool, Field(description="Whether f was spread over it; if not, its f is 0.")]
+PlainText = Annotated[str, AfterValidator(check_plain)]
+Probability = Annotated[
+    float, Field(description="f: its probability among the candidates that compete; 0 if it does not compete.")
+]
+Competes = Annotated[bool, Field(description="Whether it is among the candidates that the reranker chooses from.")]
 
 
-class Asked(BaseModel):
-    """What a client sends; an unknown key is a mistake."""
+class JsonRequest(BaseModel):
+    """A request in JSON; an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Text(Asked):
+class CorrectRequest(JsonRequest):
     """A text to correct."""
 
-    text: Words = Field(examples=["She have two dog."])
-    markdown: bool = Field(False, description="Whether it is Markdown: then indented code and front matter stay, too.")
+    text: PlainText = Field(examples=["She have two dog."])
+    markdown: bool = Field(False, description="Whether it is Markdown, so that indented code and front matter stay.")
 
 
-class Pair(Asked):
+class ScoreRequest(JsonRequest):
     """A sentence and candidates of its correction, tokenised as `btr generate` writes them."""
 
-    source: Words = Field(min_length=1, examples=["She have two dog ."])
-    candidates: list[Words] = Field(
+    source: PlainText = Field(min_length=1, examples=["She have two dog ."])
+    candidates: list[PlainText] = Field(
         min_length=1,
-        max_length=MOST_CANDIDATES,
-        description="The first is the base model's choice.",
+        max_length=MAX_CANDIDATES,
+        description="The first is the base candidate.",
         examples=[["She have two dogs .", "She has two dogs ."]],
     )
 
 
-class Check(BaseModel):
-    """What a LanguageTool client sends."""
+class CheckRequest(BaseModel):
+    """A request of a LanguageTool client."""
 
     language: str = Field(description="en, en-US, en-GB … or auto.")
-    text: Words | None = Field(None, description="The text, or else data.")
-    data: Words | None = Field(None, description="The text with markup, as JSON.")
-    disabledRules: str = Field("", description="Not to be told, e.g. R_PREP.")  # noqa: N815
+    text: PlainText | None = Field(None, description="The text; either this or data.")
+    data: PlainText | None = Field(None, description="The text with markup, as JSON.")
+    disabledRules: str = Field("", description="Rules without matches, e.g. R_PREP.")  # noqa: N815
     enabledRules: str = ""  # noqa: N815
-    disabledCategories: str = Field("", description="Not to be told, e.g. TYPOS.")  # noqa: N815
+    disabledCategories: str = Field("", description="Categories without matches, e.g. TYPOS.")  # noqa: N815
     enabledCategories: str = ""  # noqa: N815
-    enabledOnly: bool = Field(False, description="Tell only what is enabled.")  # noqa: N815
+    enabledOnly: bool = Field(False, description="Only what is enabled has matches.")  # noqa: N815
 
 
 class Edit(BaseModel):
@@ -68,77 +70,75 @@ class Edit(BaseModel):
     end: int
     original: str
     replacement: str
-    type: str = Field(description="By ERRANT, e.g. R:VERB:SVA.")
+    type: str = Field(description="The type that ERRANT gives it, e.g. R:VERB:SVA.")
 
 
 class Candidate(BaseModel):
-    """A way to write the sentence."""
+    """A candidate correction of the sentence."""
 
     text: str
-    f: Share
-    took_part: TookPart
-    log_prob: float | None = Field(description="By the base model.")
-    edits: list[Edit] = Field(description="What makes it of the text.")
-    flag: str | None = Field(None, description="runaway or unfinished: it is not one to take, and has no edits.")
+    f: Probability
+    competes: Competes
+    log_prob: float | None = Field(description="Its log-probability by the base model.")
+    edits: list[Edit] = Field(description="The edits that turn the text into it.")
+    flag: str | None = Field(None, description="runaway or unfinished: it is never chosen, and has no edits.")
 
 
-class Decided(BaseModel):
-    """The choice among candidates."""
+class DecisionFields(BaseModel):
+    """The decision among candidates."""
 
-    decision: str = Field(
-        "equal", description="accept, reject, or equal: what became of the suggestion, against the base model's choice."
-    )
-    margin: float = Field(0.0, description="f of the suggestion less f of the base model's choice.")
-    choice: int = Field(0, description="The candidate that was taken.")
-    suggestion: int = Field(0, description="The candidate that the reranker likes best; 0 is the base model's choice.")
+    decision: str = Field("equal", description="accept or reject the suggestion; equal: it is the base candidate.")
+    margin: float = Field(0.0, description="f of the suggestion minus f of the base candidate.")
+    choice: int = Field(0, description="The index of the chosen candidate.")
+    suggestion: int = Field(0, description="The index of the reranker's best candidate; 0 is the base candidate.")
 
 
-class Sentence(Decided):
-    """A sentence of the text, as in `btr correct --json`; if it was left alone, `left` says why."""
+class Sentence(DecisionFields):
+    """A sentence of the text, as in `btr correct --json`; if it was not corrected, `left` says why."""
 
     start: int
     end: int
-    source: str = Field(description="What the model read.")
+    source: str = Field(description="The tokens that the model read.")
     edits: list[Edit]
-    tokens: list[tuple[int, int, str, str]] = Field(description="The edits of tokens: from, to, type, new words.")
+    tokens: list[tuple[int, int, str, str]] = Field(description="The edits of tokens: start, end, type, new words.")
     candidates: list[Candidate] = []
     left: str | None = Field(None, description="too_long or not_english.")
 
 
-class Corrected(BaseModel):
-    """A text after correction."""
+class CorrectResponse(BaseModel):
+    """A corrected text."""
 
     text: str
     sentences: list[Sentence]
 
 
 class Score(BaseModel):
-    """A candidate's score: a mean log-probability, or the like; null if it is too long."""
+    """A candidate's score, e.g. a mean log-probability; null if the candidate is too long."""
 
     text: str
     score: float | None
-    f: Share
-    took_part: TookPart
+    f: Probability
+    competes: Competes
 
 
-class Scored(Decided):
-    """Candidates with their scores, and the choice among them."""
+class ScoreResponse(DecisionFields):
+    """Candidates with their scores, and the decision among them."""
 
     candidates: list[Score]
 
 
-class Models(BaseModel):
-    """What this server corrects with, and what it takes."""
+class ModelsResponse(BaseModel):
+    """The models and settings of this server."""
 
     model: str
     reranker: str | None
     candidates: int
-    threshold: float = Field(description="λ: how much f must rise above the base model's choice.")
+    threshold: float = Field(description="λ: by how much a suggestion's f must exceed that of the base candidate.")
     signature: str
     max_characters: int
 
 
-class Health(BaseModel):
-    """That the server is well."""
+class HealthResponse(BaseModel):
+    """The server works."""
 
     status: str = "ok"

@@ -5,12 +5,11 @@ import re
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS, NO_RERANKER
+from btr.correction import MODEL, NONE, RERANKER, as_list
 from btr.correction.correct import load_corrector
 from btr.errors import InputError
-from btr.serving.settings import HOST, PORT, Settings
+from btr.serving.limits import HOST, PORT, Limits
 
 
 def serve(
@@ -19,16 +18,21 @@ def serve(
     port: int = PORT,
     token: str | None = None,
     allow_origin: Sequence[str] = (),
-    max_characters: int = Settings.characters,
-    max_requests: int = Settings.requests,
-    timeout: float = Settings.seconds,
-    ready: Callable[[str], None] = lambda _: None,
-    **options: Any,
+    max_characters: int = Limits.max_characters,
+    max_requests: int = Limits.max_requests,
+    timeout: float = Limits.timeout,
+    on_ready: Callable[[str], None] = lambda _: None,
+    model: str = MODEL,
+    reranker: str | Sequence[str] = RERANKER,
+    profile: str = "minimal",
+    threshold: float | None = None,
+    candidates: int | None = None,
+    top: int | None = None,
+    device: str | None = None,
 ) -> None:
-    """Serve the page and the API until SIGTERM or Ctrl-C, then finish what is running.
+    """Serve the page and the API until SIGTERM or Ctrl-C, then finish the running requests.
 
-    Options are those of `btr.correct` (model, reranker, profile, threshold, candidates, top, device). `ready` is told
-    the address once the server listens.
+    `on_ready` is called with the address once the server listens. The models and settings are those of `btr.correct`.
     """
     try:
         from btr.serving import log
@@ -36,30 +40,43 @@ def serve(
         from btr.serving.server import Server
     except ImportError as error:
         raise InputError(f"serving needs the extra 'serve': pip install 'btr-gec[serve]' ({error}).") from None
+    limits = Limits(
+        max_characters, max_requests, timeout, check_token(token), check_origins(allow_origin), is_loopback(host)
+    )
+    allow_many_connections()
+    with bind(host, port) as listener:
+        options = {"profile": profile, "threshold": threshold, "candidates": candidates, "top": top, "device": device}
+        corrector = load_corrector({"model": model, "reranker": reranker, **options})
+        rerankers = " + ".join(as_list(reranker))
+        app = make_app(corrector, limits, (model, None if rerankers == NONE else rerankers))
+        log.configure()
+        bound_port = listener.getsockname()[1]
+        on_ready(f"http://[{host}]:{bound_port}" if ":" in host else f"http://{host}:{bound_port}")
+        log.write("start", host=host, port=bound_port)
+        Server(app, timeout).run(listener)
+        log.write("stop")
+
+
+def check_token(token: str | None) -> str | None:
+    """Return a token that an HTTP header can carry."""
     if token is not None and not re.fullmatch("[!-~]+", token):
         raise InputError("a token is one or more letters, digits and signs of ASCII, without spaces; see --token.")
-    origins = tuple(origin.rstrip("/") for origin in allow_origin)
+    return token
+
+
+def check_origins(urls: Sequence[str]) -> tuple[str, ...]:
+    """Return the origins of web sites, as browsers send them."""
+    origins = tuple(url.rstrip("/") for url in urls)
     for origin in origins:
         if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
             raise InputError(
                 f"{origin!r} is no origin, such as https://my.org or http://my.org:81; see --allow-origin."
             )
-    settings = Settings(max_characters, max_requests, timeout, token, origins, is_loopback(host))
-    allow_connections()
-    with bind(host, port) as listener:
-        together = " + ".join([options["reranker"]] if isinstance(options.get("reranker"), str) else options.get("reranker", DEFAULT_RERANKERS))
-        names = options.get("model", DEFAULT_MODEL), None if together == NO_RERANKER else together
-        app = make_app(load_corrector(options.pop("model", DEFAULT_MODEL), options.pop("reranker", DEFAULT_RERANKERS), **options), settings, names)
-        log.start()
-        name = f"[{host}]" if ":" in host else host
-        ready(f"http://{name}:{listener.getsockname()[1]}")
-        log.say("start", host=host, port=listener.getsockname()[1])
-        Server(app, timeout).run(listener)
-        log.say("stop")
+    return origins
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket at the address; whether it is free is known before models are loaded."""
+    """Return a socket that listens at the address. An address in use is an error before any model is loaded."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -70,17 +87,17 @@ def bind(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def allow_connections() -> None:
-    """As many open connections as the system lets this process have, not only as many as is usual."""
+def allow_many_connections() -> None:
+    """Raise the limit of open files of this process to the most that the system permits."""
     with suppress(ImportError, ValueError, OSError):  # not on Windows
         import resource
 
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

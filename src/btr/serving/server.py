@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any, cast
 
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from btr.serving.guard import App, Message, Receive, Send
 
 GRACE = 2.0  # seconds that a client has to read its answer once the server stops
 TICK = 0.1  # seconds between two looks at the connections
@@ -88,16 +87,21 @@ class TimedConnection(asyncio.Protocol):
 class Server:
     """uvicorn that waits for no client longer than `seconds`, and ends with exit code 0 after a signal."""
 
-    def __init__(self, app: App, seconds: float) -> None:
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
         self.seconds = seconds
         self.connections: set[TimedConnection] = set()
         protocol = cast("type[asyncio.Protocol]", partial(TimedConnection, self.connections))
-        self.uvicorn = uvicorn.Server(
-            uvicorn.Config(
-                with_connection(app), http=protocol, ws="none", log_config=None, access_log=False, server_header=False,
-                proxy_headers=False, timeout_graceful_shutdown=math.ceil(seconds),
-            )  # fmt: skip
+        config = uvicorn.Config(
+            with_connection(app),
+            http=protocol,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=math.ceil(seconds),
         )
+        self.uvicorn = uvicorn.Server(config)
 
     def run(self, listener: socket.socket) -> None:
         """Serve until a signal, then finish the running requests. A second Ctrl-C ends at once."""
@@ -143,10 +147,10 @@ class Server:
                 signal.signal(number, handler)
 
 
-def with_connection(app: App) -> App:
+def with_connection(app: ASGIApp) -> ASGIApp:
     """Tell a request's connection how long the application works on it."""
 
-    async def call(scope: Message, receive: Receive, send: Send) -> None:
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return

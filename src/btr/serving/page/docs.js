@@ -1,4 +1,4 @@
-// The API's description, drawn from /openapi.json, since usual viewers of it come from other sites.
+// Draws the description of the API from /openapi.json. The usual viewers of it load files from other sites.
 "use strict";
 
 function make(tag, text = "", ...children) {
@@ -18,11 +18,11 @@ function nameType(schema) {
   return schema.type || "anything";
 }
 
-function drawFields(schema, isAsked = false) {
+function drawFields(schema, isRequest = false) {
   const table = make("table");
   for (const [name, field] of Object.entries(resolve(schema).properties || {})) {
-    const is = !isAsked || resolve(schema).required?.includes(name) ? "" : " (optional)";
-    table.append(make("tr", "", make("td", "", make("code", name)), make("td", nameType(field) + is),
+    const note = !isRequest || resolve(schema).required?.includes(name) ? "" : " (optional)";
+    table.append(make("tr", "", make("td", "", make("code", name)), make("td", nameType(field) + note),
       make("td", field.description || "")));
   }
   return table;
@@ -47,21 +47,21 @@ function drawOperation(path, method, operation) {
   const body = operation.requestBody?.content || {};
   const section = make("section", "", make("h2", "", make("code", `${method.toUpperCase()} ${path}`)),
     make("p", operation.description || ""), make("pre", drawCommand(method, path, body)));
-  for (const { schema } of Object.values(body)) section.append(make("h3", "Takes"), drawFields(schema, true));
+  for (const { schema } of Object.values(body)) section.append(make("h3", "Request"), drawFields(schema, true));
   const answer = operation.responses["200"]?.content?.["application/json"]?.schema;
-  if (answer?.$ref) section.append(make("h3", `Gives: ${nameType(answer)}`), drawFields(answer));
+  if (answer?.$ref) section.append(make("h3", `Answer: ${nameType(answer)}`), drawFields(answer));
   return section;
 }
 
 async function draw() {
-  const described = await (await fetch("openapi.json")).json();
-  schemas = described.components.schemas;
-  document.getElementById("about").textContent = described.info.description;
-  const used = ["Sentence", "Candidate", "Edit", "Score"].map((name) => make("section", "",
+  const description = await (await fetch("openapi.json")).json();
+  schemas = description.components.schemas;
+  document.getElementById("about").textContent = description.info.description;
+  const parts = ["Sentence", "Candidate", "Edit", "Score"].map((name) => make("section", "",
     make("h2", "", make("code", name)), make("p", schemas[name].description), drawFields(schemas[name])));
-  const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
+  const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => drawOperation(path, method, operation)));
-  document.getElementById("paths").append(...operations, ...used);
+  document.getElementById("paths").append(...operations, ...parts);
 }
 
 draw();

@@ -1,24 +1,25 @@
-// The page: one request a text; everything after that, λ included, happens here. Text is only ever set as text.
+// The page sends one request per text. Everything after that, λ included, happens here.
+// Texts are only set as textContent, never as HTML.
 "use strict";
 
 const $ = (id) => document.getElementById(id);
-const TYPES = {
+const TYPE_NAMES = {
   ADJ: "adjective", ADV: "adverb", CONJ: "conjunction", CONTR: "contraction", DET: "article, determiner",
   MORPH: "word form", NOUN: "noun", ORTH: "case or spacing", OTHER: "wording", PART: "particle", PREP: "preposition",
   PRON: "pronoun", PUNCT: "punctuation", SPELL: "spelling", VERB: "verb", WO: "word order", UNK: "unknown",
   "ADJ:FORM": "comparison", "NOUN:INFL": "noun inflection", "NOUN:NUM": "singular, plural", "NOUN:POSS": "possessive",
   "VERB:FORM": "verb form", "VERB:INFL": "verb inflection", "VERB:SVA": "subject–verb agreement", "VERB:TENSE": "tense",
 };
-const DOING = { M: "missing", U: "unnecessary", R: "" };
+const OPERATION_NAMES = { M: "missing", U: "unnecessary", R: "" };
 
-let points = [];      // the text's characters: places in the API are code points, not UTF-16
-let sentences = [];   // the answer's, each with `picked`, a candidate chosen by hand
-let states = {};      // "accepted" or "dismissed", by the edit's key
-let current = null;   // the key of the mark in focus
-let ranked = false;   // whether there is a reranker
-let moved = false;    // whether λ is the slider's; before, the server's choices stand, at a λ that it may not have
+let characters = [];  // of the text: offsets in the API count code points, not UTF-16 units
+let sentences = [];   // of the answer; `picked` is the index of a candidate that the user chose, or null
+let states = {};      // "accepted" or "dismissed", by the key of an edit
+let current = null;   // the key of the edit in focus
+let hasReranker = false;
+let sliderMoved = false;  // before that, the server's choices count: its λ may lie between two steps of the slider
 let token = "";
-let asking = null;
+let controller = null;  // aborts the running request
 
 function make(tag, options = {}, ...children) {
   const { text, className, data = {}, ...attributes } = options;
@@ -31,10 +32,10 @@ function make(tag, options = {}, ...children) {
   return element;
 }
 
-async function ask(path, body) {
+async function request(path, body) {
   const headers = { "Content-Type": "application/json" };
   if (token) headers.Authorization = `Bearer ${token}`;
-  const options = body ? { method: "POST", body: JSON.stringify(body), signal: asking.signal } : {};
+  const options = body ? { method: "POST", body: JSON.stringify(body), signal: controller.signal } : {};
   const response = await fetch(path, { ...options, headers }).catch((error) => {
     throw error.name === "AbortError" ? error : new Error("The server can't be reached; is btr serve running?");
   });
@@ -45,31 +46,31 @@ async function ask(path, body) {
 }
 
 async function showModels() {
-  const models = await ask("v1/models");
-  ranked = models.reranker !== null;
-  $("models").textContent = `${models.model}, ${ranked ? `reranked by ${models.reranker}` : "without a reranker"}`;
-  $("threshold").disabled = !ranked;
-  if (!moved) {
+  const models = await request("v1/models");
+  hasReranker = models.reranker !== null;
+  $("models").textContent = `${models.model}, ${hasReranker ? `reranked by ${models.reranker}` : "without a reranker"}`;
+  $("threshold").disabled = !hasReranker;
+  if (!sliderMoved) {
     $("threshold").value = models.threshold;
     $("threshold-value").textContent = models.threshold;
   }
-  $("threshold-help").textContent = ranked
-    ? "The reranker's suggestion is taken if its f rises by more than λ above the base model's choice."
-    : "Without a reranker, the base model's choice is taken whatever λ is.";
+  $("threshold-help").textContent = hasReranker
+    ? "The reranker's suggestion is chosen if its f exceeds that of the base candidate by more than λ."
+    : "Without a reranker, the base candidate is chosen whatever λ is.";
 }
 
 async function correct() {
   const text = $("text").value;
   if (!text.trim()) return;
-  if (asking) asking.abort();
-  const own = asking = new AbortController();
+  if (controller) controller.abort();
+  const mine = controller = new AbortController();
   $("correct").disabled = true;
   $("problem").textContent = "";
   $("status").textContent = "Correcting …";
   try {
-    const known = $("models").textContent || showModels();
-    const [answer] = await Promise.all([ask("v1/correct", { text }), known]);
-    points = Array.from(text);
+    const modelsShown = $("models").textContent || showModels();
+    const [answer] = await Promise.all([request("v1/correct", { text }), modelsShown]);
+    characters = Array.from(text);
     sentences = answer.sentences.map((sentence) => ({ ...sentence, picked: null }));
     states = {};
     current = null;
@@ -77,46 +78,46 @@ async function correct() {
     $("result").classList.toggle("stale", $("text").value !== text);
     show(true);
   } catch (error) {
-    if (own === asking) {
+    if (mine === controller) {
       $("status").textContent = "";
       $("problem").textContent = error.message;
     }
   } finally {
-    if (own === asking) $("correct").disabled = false;
+    if (mine === controller) $("correct").disabled = false;
   }
 }
 
-// The candidate of a sentence that is taken at the present λ. f does not depend on λ: only the decision does.
-function choose(sentence) {
+// Return the index of the chosen candidate at the present λ. f does not depend on λ: only the decision does.
+function chosenIndex(sentence) {
   if (!sentence.candidates) return 0;
   if (sentence.picked !== null) return sentence.picked;
-  if (!moved) return sentence.choice;
+  if (!sliderMoved) return sentence.choice;
   return sentence.suggestion && sentence.margin > Number($("threshold").value) ? sentence.suggestion : 0;
 }
 
 function editsOf(sentence) {
-  const edits = sentence.candidates ? sentence.candidates[choose(sentence)].edits : sentence.edits;
+  const edits = sentence.candidates ? sentence.candidates[chosenIndex(sentence)].edits : sentence.edits;
   return edits.map((edit) => ({ ...edit, key: `${edit.start}-${edit.end}-${edit.replacement}` }));
 }
 
 const allEdits = () => sentences.flatMap(editsOf);
-const slice = (start, end) => points.slice(start, end).join("");
+const slice = (start, end) => characters.slice(start, end).join("");
 
-function result() {
-  let done = 0;
+function correctedText() {
+  let position = 0;
   let text = "";
   for (const edit of allEdits()) {
-    const kept = states[edit.key] === "dismissed" ? edit.original : edit.replacement;
-    text += slice(done, edit.start) + kept;
-    done = edit.end;
+    const shown = states[edit.key] === "dismissed" ? edit.original : edit.replacement;
+    text += slice(position, edit.start) + shown;
+    position = edit.end;
   }
-  return text + slice(done);
+  return text + slice(position);
 }
 
 function nameType(type) {
   return type.split("+").map((one) => {
-    const [doing, ...rest] = one.split(":");
-    return `${DOING[doing] || ""} ${TYPES[rest.join(":")] || rest.join(":").toLowerCase()}`.trim();
+    const [operation, ...rest] = one.split(":");
+    return `${OPERATION_NAMES[operation] || ""} ${TYPE_NAMES[rest.join(":")] || rest.join(":").toLowerCase()}`.trim();
   }).join(", ");
 }
 
@@ -138,15 +139,15 @@ function show(announce = false) {
     const left = sentences.filter((sentence) => sentence.left).length;
     $("status").textContent = `${edits.length} ${edits.length === 1 ? "correction" : "corrections"} in ${changed} of `
       + `${sentences.length} ${sentences.length === 1 ? "sentence" : "sentences"}`
-      + (left ? `; ${left} left alone: too long, or not English.` : ".");
+      + (left ? `; ${left} not corrected: too long, or not English.` : ".");
   }
 }
 
 function showResult() {
   const parts = [];
-  let done = 0;
+  let position = 0;
   for (const edit of allEdits()) {
-    parts.push(slice(done, edit.start));
+    parts.push(slice(position, edit.start));
     const state = states[edit.key] || "open";
     const kind = !edit.original ? " added" : !edit.replacement ? " gone" : "";
     const mark = make("button", {
@@ -156,9 +157,9 @@ function showResult() {
     if (edit.original) mark.append(make("del", { text: edit.original }));
     if (edit.replacement) mark.append(make("ins", { text: edit.replacement }));
     parts.push(mark);
-    done = edit.end;
+    position = edit.end;
   }
-  parts.push(slice(done));
+  parts.push(slice(position));
   $("result").replaceChildren(...parts);
 }
 
@@ -174,10 +175,10 @@ function showTypes() {
     if (states[edit.key] === "dismissed") continue;
     for (const type of edit.type.split("+")) counts.set(type, (counts.get(type) || 0) + 1);
   }
-  const most = Math.max(...counts.values());
+  const highest = Math.max(...counts.values());
   const rows = [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])).map(([type, count]) => {
     const bar = make("span", { className: "bar", "aria-hidden": "true" });
-    bar.style.width = `${100 * count / most}%`;
+    bar.style.width = `${100 * count / highest}%`;
     const name = make("span", { text: nameType(type) }, make("span", { className: "code", text: type }));
     return make("li", {}, name, make("span", { text: count }), bar);
   });
@@ -195,12 +196,12 @@ function showSentences() {
 }
 
 function showSentence(sentence, number, open) {
-  const choice = choose(sentence);
+  const choice = chosenIndex(sentence);
   const decision = sentence.picked !== null ? "your choice"
     : !sentence.suggestion ? "equal" : choice ? "accepted" : "rejected";
   const summary = make("summary", { text: slice(sentence.start, sentence.end) },
-    make("span", { className: decision === "accepted" ? "tag own" : "tag", text: decision }));
-  const margin = ranked ? `margin ${sentence.margin.toFixed(3)}` : "f is the base model's own probability";
+    make("span", { className: decision === "accepted" ? "tag strong" : "tag", text: decision }));
+  const margin = hasReranker ? `margin ${sentence.margin.toFixed(3)}` : "f is the base model's probability";
   const list = make("ul", { className: "candidates" });
   sentence.candidates.forEach((candidate, k) => {
     if (sentence.candidates.findIndex((one) => one.text === candidate.text) === k) {
@@ -215,10 +216,10 @@ function showSentence(sentence, number, open) {
 function showCandidate(sentence, number, candidate, k, choice) {
   const bar = make("span", { className: "bar" });
   bar.style.width = `${100 * candidate.f}%`;
-  const share = candidate.took_part ? `f ${candidate.f.toFixed(3)}` : "took no part";
-  const numbers = make("span", { className: "numbers" }, make("span", { text: share }));
-  if (k === 0) numbers.append(make("span", { className: "tag", text: "base model" }));
-  if (ranked && k === sentence.suggestion) numbers.append(make("span", { className: "tag own", text: "reranker" }));
+  const probability = candidate.competes ? `f ${candidate.f.toFixed(3)}` : "does not compete";
+  const numbers = make("span", { className: "numbers" }, make("span", { text: probability }));
+  if (k === 0) numbers.append(make("span", { className: "tag", text: "base candidate" }));
+  if (hasReranker && k === sentence.suggestion) numbers.append(make("span", { className: "tag strong", text: "reranker" }));
   if (candidate.flag) numbers.append(make("span", { className: "tag", text: candidate.flag }));
   return make("button",
     { type: "button", className: "candidate", data: { number, candidate: k }, "aria-pressed": String(k === choice),
@@ -227,21 +228,21 @@ function showCandidate(sentence, number, candidate, k, choice) {
     make("span", { className: "track", "aria-hidden": "true" }, bar), numbers);
 }
 
-function decide(keys, state) {
+function setStates(keys, state) {
   for (const key of keys) states[key] = state;
   showResult();
   showAbout();
   showTypes();
 }
 
-// Accept or dismiss the correction in focus, and go to the next that is open.
+// Accept or dismiss the edit in focus, and move to the next one that is open.
 function decideCurrent(state) {
   const edits = allEdits();
-  const place = edits.findIndex((edit) => edit.key === current);
-  if (place < 0) return;
-  decide([current], state);
-  const open = [...edits.slice(place + 1), ...edits.slice(0, place)].find((edit) => !states[edit.key]);
-  $("status").textContent = `${state === "accepted" ? "Accepted" : "Dismissed"}: ${describe(edits[place])}.`;
+  const index = edits.findIndex((edit) => edit.key === current);
+  if (index < 0) return;
+  setStates([current], state);
+  const open = [...edits.slice(index + 1), ...edits.slice(0, index)].find((edit) => !states[edit.key]);
+  $("status").textContent = `${state === "accepted" ? "Accepted" : "Dismissed"}: ${describe(edits[index])}.`;
   focusMark(open ? open.key : current);
 }
 
@@ -252,13 +253,13 @@ function focusMark(key) {
 
 function decideAll(state) {
   const edits = allEdits();
-  decide(edits.map((edit) => edit.key), state);
+  setStates(edits.map((edit) => edit.key), state);
   $("status").textContent = `${state === "accepted" ? "Accepted" : "Dismissed"} all ${edits.length}.`;
 }
 
 async function copy() {
   try {
-    await navigator.clipboard.writeText(result());
+    await navigator.clipboard.writeText(correctedText());
     $("status").textContent = "Copied.";
   } catch {
     $("status").textContent = "This browser does not let the page copy; use Download.";
@@ -266,7 +267,7 @@ async function copy() {
 }
 
 function download() {
-  const address = URL.createObjectURL(new Blob([result()], { type: "text/plain;charset=utf-8" }));
+  const address = URL.createObjectURL(new Blob([correctedText()], { type: "text/plain;charset=utf-8" }));
   make("a", { href: address, download: "corrected.txt" }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
   $("status").textContent = "Downloaded as corrected.txt.";
@@ -284,7 +285,7 @@ $("access").addEventListener("submit", async (event) => {
   await showModels().then(correct).catch((error) => { $("problem").textContent = error.message; });
 });
 $("threshold").addEventListener("input", () => {
-  moved = true;
+  sliderMoved = true;
   $("threshold-value").textContent = Number($("threshold").value).toFixed(2);
   for (const sentence of sentences) sentence.picked = null;
   show(true);
@@ -301,14 +302,14 @@ $("result").addEventListener("click", (event) => {
   const mark = event.target.closest(".mark");
   if (!mark) return;
   mark.focus();
-  if (!event.detail) $("accept").focus();  // by Enter or Space: Tab alone would go to the next mark
+  if (!event.detail) $("accept").focus();  // by Enter or Space: Tab would go to the next mark
 });
-for (const place of ["result", "about"]) $(place).addEventListener("keydown", (event) => {
+for (const id of ["result", "about"]) $(id).addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
   if (key === "a") decideCurrent("accepted");
   if (key === "d") decideCurrent("dismissed");
-  if (key === "escape" && place === "about") document.querySelector(".mark.current")?.focus();
+  if (key === "escape" && id === "about") document.querySelector(".mark.current")?.focus();
 });
 $("sentences").addEventListener("click", (event) => {
   const button = event.target.closest(".candidate");

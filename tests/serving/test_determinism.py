@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 import tiny
-from served import plain, served
+from served import as_offline, served
 
 from btr.correction.blocks import cut_blocks
 from btr.correction.corrector import Corrector
@@ -49,6 +49,6 @@ def test_answers_over_http_are_the_offline_ones(corrector):
 
         def ask(text):
             answer = httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=120)
-            return plain(answer.json()["sentences"])
+            return as_offline(answer.json()["sentences"])
 
         assert list(pool.map(ask, SENTENCES)) == json.loads(json.dumps(offline))

@@ -1,4 +1,4 @@
-"""What the models are asked for: paragraphs to correct, and candidates to score."""
+"""The jobs of the models: paragraphs to correct, and candidates to score."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -17,32 +17,32 @@ from btr.metrics.errant import discard_parses
 from btr.rerankers.base import Decision, Reranked
 from btr.rerankers.free import Base
 from btr.serving.batcher import Finish
-from btr.serving.guard import Refused
+from btr.serving.errors import RequestError
 
 WARM_UP = "She have two dog."
-MOST_COST = 100_000  # of a row to score: 6 candidates of 128 tokens, or 100 of 31
+MAX_COST = 100_000  # of scoring a row: 6 candidates of 128 tokens, or 100 of 31
 
 
 class Paragraph(NamedTuple):
-    """A block of a text. If `detailed`, every candidate's edits are asked for, not only those of the chosen one."""
+    """A block of a text. If `detailed`, the answer has the edits of every candidate, not only of the chosen one."""
 
     block: Block
     detailed: bool
 
 
-Item = Paragraph | Candidates
+Job = Paragraph | Candidates
 
 
-def cut_paragraphs(text: str, markdown: bool, detailed: bool) -> list[Item]:
+def cut_paragraphs(text: str, markdown: bool, detailed: bool) -> list[Job]:
     """The blocks of a text that have something to correct or to pass through."""
     return [Paragraph(block, detailed) for block in cut_blocks(io.StringIO(text, newline="\n"), markdown)]
 
 
-def size(item: Item) -> int:
-    """Characters of an item that the models read."""
-    if isinstance(item, Candidates):
-        return len(item.source) + sum(map(len, item.texts))
-    return len(item.block.text) if item.block.prose else 0
+def size(job: Job) -> int:
+    """Return the number of characters that the models read."""
+    if isinstance(job, Candidates):
+        return len(job.source) + sum(map(len, job.texts))
+    return len(job.block.text) if job.block.prose else 0
 
 
 class Reading(NamedTuple):
@@ -68,7 +68,7 @@ class Worker:
         for finish in self.run(cut_paragraphs(WARM_UP, False, True)):  # what is wrong with the models comes out now
             finish()
 
-    def run(self, items: Sequence[Item]) -> list[Finish[Record]]:
+    def run(self, items: Sequence[Job]) -> list[Finish[Record]]:
         """Ask the models about all items; for each, a function gives its record, without the models."""
         examined = self.corrector.examine([item.block for item in items if isinstance(item, Paragraph)])
         scored = self.score([item for item in items if isinstance(item, Candidates)])
@@ -83,10 +83,10 @@ class Worker:
     def score(self, rows: Sequence[Candidates]) -> Iterator[Finish[Record]]:
         """Candidates' scores by the reranker, or by the base model if there is none; what is too much is refused."""
         readings = [self.read(row) for row in rows]
-        asked = [k for k, reading in enumerate(readings) if 0 < reading.cost <= MOST_COST]
+        asked = [k for k, reading in enumerate(readings) if 0 < reading.cost <= MAX_COST]
         scored = dict(zip(asked, self.reranker.score_many([self.ask(readings[k]) for k in asked])))
         for k, reading in enumerate(readings):
-            is_too_much = reading.cost > MOST_COST
+            is_too_much = reading.cost > MAX_COST
             yield partial(refuse, reading.cost) if is_too_much else partial(self.decide, reading.row, scored.get(k))
 
     def read(self, row: Candidates) -> Reading:
@@ -119,7 +119,7 @@ class Worker:
             chosen = Reranked(0, 0, chosen.f, 0.0, Decision.EQUAL)
         return {
             "candidates": [
-                {"text": text, "score": mean, "f": round(f, 6), "took_part": f > 0}
+                {"text": text, "score": mean, "f": round(f, 6), "competes": f > 0}
                 for text, mean, f in zip(candidates, means, chosen.f)
             ],
             **decided(chosen),
@@ -128,9 +128,9 @@ class Worker:
 
 def refuse(cost: int) -> NoReturn:
     """Refuse to score what would keep all others waiting."""
-    raise Refused(
+    raise RequestError(
         413,
-        f"the candidates' lengths in tokens, squared, add up to {cost:,}; this server takes {MOST_COST:,} at a time: "
+        f"the candidates' lengths in tokens, squared, add up to {cost:,}; this server takes {MAX_COST:,} at a time: "
         "send fewer candidates, or shorter ones.",
     )
 
@@ -156,7 +156,7 @@ def detail(block: Block, segment: Segment, is_known: bool, result: tuple[Record,
         is_chosen = number == chosen.choice
         edits = () if is_chosen else find_edits(block, segment, record, number)
         candidate["edits"] = sentence["edits"] if is_chosen else place_edits(block, segment, edits)
-        candidate["took_part"] = chosen.f[number] > 0
+        candidate["competes"] = chosen.f[number] > 0
         if number in flags:
             candidate["flag"] = flags[number]
     return {**sentence, "suggestion": chosen.suggestion}
