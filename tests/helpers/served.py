@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 from scripted import Opposed, Scripted
 
-from btr.candidates.base import Search
+from btr.candidates.decoding import DecodingSettings
 from btr.correction.corrector import Corrector
-from btr.rerankers.base import Rule
+from btr.decisions import Settings
 from btr.serving.app import make_app
 from btr.serving.limits import Limits
 from btr.serving.serve import bind
@@ -24,15 +24,16 @@ class Waiting(Scripted):
         self.free.set()
         self.batch_sizes = []
 
-    def search(self, sources, search):
+    def generate(self, sources, settings):
         assert self.free.wait(60)
         self.batch_sizes.append(len(sources))
-        return super().search(sources, search)
+        return super().generate(sources, settings)
 
 
-def scripted(engine=None, threshold=0.99):
+def scripted(engine=None, reranker=None, size=2, **settings):
     """Return a corrector whose base model follows a script, and whose reranker prefers the source."""
-    return Corrector(engine or Scripted(), Search(size=2), Opposed(), Rule(threshold))
+    chosen = Settings(**{"threshold": 0.99, **settings})
+    return Corrector(engine or Scripted(), DecodingSettings(size=size), reranker or Opposed(), chosen)
 
 
 @contextmanager
@@ -56,10 +57,8 @@ def served(corrector, names=("scripted", "opposed"), **limits):
 def as_offline(sentences):
     """Return sentences of an answer as `btr correct --json` writes them."""
     for sentence in sentences:
-        sentence.pop("suggestion", None)
         for candidate in sentence.get("candidates", ()):
-            for key in ("edits", "competes", "flag"):
-                candidate.pop(key, None)
+            del candidate["edits"]
     return sentences
 
 

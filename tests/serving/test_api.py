@@ -8,17 +8,15 @@ import socket
 
 import httpx
 import pytest
-from scripted import Opposed, Scripted, Sure
+from scripted import Opposed, Scripted
 from served import as_offline, scripted, served
 
-from btr.candidates.base import Search
-from btr.correction.blocks import cut_blocks
-from btr.correction.changes import Change, apply
+from btr.candidates.decoding import DecodingSettings
+from btr.correction.changes import Change, apply_changes
 from btr.correction.corrector import Corrector
 from btr.errors import InputError
-from btr.rerankers.base import Rule
-from btr.rerankers.ensemble import Ensemble
-from btr.rerankers.score import load_reranker
+from btr.rerankers import load_reranker
+from btr.rerankers.base import Ensemble
 from btr.serving import log
 
 TEXT = (
@@ -38,26 +36,24 @@ def correct(client, text, **options):
 
 
 def test_answers_equal_those_of_btr_correct(client):
-    corrector = scripted()
-    records = list(corrector.correct_blocks(list(cut_blocks(io.StringIO(TEXT, newline="\n")))))
-    offline = [sentence for record in records for sentence in record["sentences"]]
+    offline = scripted().correct(TEXT).to_dict()
     answer = correct(client, TEXT).json()
     assert answer["text"] == TEXT.replace("dog", "dogs").replace("has\t", "have\t").replace("the\u00a0", "").replace(
         "He go", "He went away"
     )
-    assert as_offline(answer["sentences"]) == offline
-    assert answer["sentences"][-1]["left"] == "not_english"
+    assert {**answer, "sentences": as_offline(answer["sentences"])} == json.loads(json.dumps(offline))
+    assert answer["sentences"][-1]["skipped"] == "not_english"
 
 
 def test_every_candidate_has_its_edits(client):
     text = "Hi 😀! I has it."
     (_, sentence) = correct(client, text).json()["sentences"]
     texts = [
-        apply(text, [Change(edit["start"], edit["end"], edit["replacement"]) for edit in candidate["edits"]])
+        apply_changes(text, [Change(edit["start"], edit["end"], edit["replacement"]) for edit in candidate["edits"]])
         for candidate in sentence["candidates"]
     ]
     assert texts == ["Hi 😀! I have it.", text]
-    assert (sentence["choice"], sentence["suggestion"], sentence["decision"]) == (0, 1, "reject")
+    assert (sentence["index"], sentence["suggestion"], sentence["verdict"]) == (0, 1, "reject")
     assert sentence["margin"] == pytest.approx(0.964028, abs=1e-6)
 
 
@@ -75,22 +71,25 @@ def test_texts_without_sentences_stay_as_they_are(client, text):
 def test_score(client):
     answer = client.post("/v1/score", json={"source": "I has it .", "candidates": ["I have it .", "I has it ."]}).json()
     assert [candidate["score"] for candidate in answer["candidates"]] == [-4.0, 0.0]
-    assert [candidate["f"] for candidate in answer["candidates"]] == pytest.approx([0.017986, 0.982014], abs=1e-6)
-    assert (answer["suggestion"], answer["choice"], answer["decision"]) == (1, 0, "reject")
+    assert [candidate["probability"] for candidate in answer["candidates"]] == pytest.approx(
+        [0.017986, 0.982014], abs=1e-6
+    )
+    assert (answer["suggestion"], answer["index"], answer["verdict"]) == (1, 0, "reject")
+    assert answer["text"] == "I have it ."
 
 
 def test_without_a_reranker_the_base_model_scores_and_chooses():
-    with served(Corrector(Scripted(), Search(size=2)), ("scripted", None)) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2)), ("scripted", None)) as address:
         models = httpx.get(f"{address}/v1/models").json()
         pair = {"source": "I has it .", "candidates": ["I have it .", "so " * 300]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
     assert models["reranker"] is None
     assert [candidate["score"] for candidate in answer["candidates"]] == [-3.0, None]
-    assert (answer["choice"], answer["decision"]) == (0, "equal")
+    assert (answer["index"], answer["verdict"]) == (0, "equal")
 
 
 def test_the_base_model_computes_log_probabilities_that_the_reranker_needs():
-    corrector = Corrector(Scripted(), Search(size=2), Ensemble([Opposed(), load_reranker("base")]))
+    corrector = scripted(reranker=Ensemble([Opposed(), load_reranker("base")]))
     with served(corrector, ("scripted", "opposed + base")) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
@@ -98,23 +97,24 @@ def test_the_base_model_computes_log_probabilities_that_the_reranker_needs():
         pair["candidates"][1] = "so " * 300  # longer than the base model reads
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
         assert answer["candidates"][1]["score"] is None
-        assert (answer["choice"], answer["decision"]) == (0, "equal")
+        assert (answer["index"], answer["verdict"]) == (0, "equal")
 
 
 class Recording(Opposed):
     """Records the candidates that it scores."""
 
     def __init__(self):
+        super().__init__()
         self.scored = []
 
-    def score_many(self, rows):
+    def scores(self, rows):
         self.scored += [row.texts for row in rows]
-        return super().score_many(rows)
+        return super().scores(rows)
 
 
 def test_candidates_that_are_too_long_are_not_scored():
     recording = Recording()
-    with served(Corrector(Scripted(), Search(size=2), Ensemble([recording, load_reranker("base")]))) as address:
+    with served(scripted(reranker=Ensemble([recording, load_reranker("base")]))) as address:
         recording.scored.clear()
         texts = ["I have it .", "so " * 300, "I has it .", "I have it ."]
         for source in ("I has it .", "so " * 300):
@@ -127,7 +127,7 @@ def test_candidates_that_are_too_long_are_not_scored():
 
 def test_candidates_that_cost_too_much_are_refused():
     recording = Recording()
-    with served(Corrector(Scripted(), Search(size=2), recording)) as address:
+    with served(scripted(reranker=recording)) as address:
         recording.scored.clear()
 
         def score(texts):
@@ -135,7 +135,7 @@ def test_candidates_that_cost_too_much_are_refused():
 
         answer = score(["so " * 66 + str(k % 10) for k in range(4)])  # 200 characters each, and as many tokens
         assert answer.status_code == 413
-        why = "the candidates' lengths in tokens, squared, add up to 160,000; this server takes 100,000 at a time"
+        why = "the candidates' lengths in tokens, squared, add up to 160,000; this server accepts 100,000 at a time"
         assert why in answer.json()["detail"]
         assert recording.scored == []
         assert score(["so " * 66 + "1"] * 4).status_code == 200  # equal candidates cost as much as one
@@ -144,14 +144,14 @@ def test_candidates_that_cost_too_much_are_refused():
 class Choosy(Opposed):
     """A reranker that refuses some candidates."""
 
-    def score_many(self, rows):
+    def scores(self, rows):
         if any("has" in row.source for row in rows):
             raise InputError("it is too much.")
-        return super().score_many(rows)
+        return super().scores(rows)
 
 
 def test_errors_of_the_reranker_are_answered():
-    with served(Corrector(Scripted(), Search(size=2), Choosy()), ("scripted", "choosy")) as address:
+    with served(scripted(reranker=Choosy()), ("scripted", "choosy")) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60)
         assert answer.status_code == 422
@@ -160,23 +160,26 @@ def test_errors_of_the_reranker_are_answered():
 
 @pytest.mark.parametrize("factor", [10.0, 1000.0])
 def test_competing_candidates_are_marked_though_f_is_rounded(factor):
-    with served(Corrector(Scripted(), Search(size=2), Sure(factor), Rule(0.99))) as address:
+    with served(scripted(reranker=Opposed(4.0 * factor))) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it .", " "]}
         scored = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
         (sentence,) = httpx.post(f"{address}/v1/correct", json={"text": "I has it."}, timeout=60).json()["sentences"]
-    assert [(candidate["f"], candidate["competes"]) for candidate in scored["candidates"]] == [
+    assert [(candidate["probability"], candidate["competes"]) for candidate in scored["candidates"]] == [
         (0, True),
         (1, True),
         (0, False),
     ]
-    assert [(candidate["f"], candidate["competes"]) for candidate in sentence["candidates"]] == [(0, True), (1, True)]
+    assert [(candidate["probability"], candidate["competes"]) for candidate in sentence["candidates"]] == [
+        (0, True),
+        (1, True),
+    ]
 
 
 def test_models_health_and_metrics(client):
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/v1/models").json() == {
         "model": "scripted", "reranker": "opposed", "candidates": 2, "threshold": 0.99, "max_characters": 50_000,
-        "signature": "scripted|beam|size:2|max-length:200|opposed|top:all|threshold:0.99",
+        "signature": "scripted|beam|size:2|max-length:200|opposed|threshold:0.99|drop-runaways",
     }  # fmt: skip
     before = client.get("/metrics").text
     correct(client, "I has it.")
@@ -302,10 +305,10 @@ def test_messages_of_asyncio_are_in_the_log(monkeypatch, capsys):
 
 def test_the_log_has_no_word_of_a_text(monkeypatch):
     class Broken(Scripted):
-        def search(self, sources, search):
-            if any("secret" in text for text in self.write(sources)):
-                raise ValueError(f"can't read {self.write(sources)}")
-            return super().search(sources, search)
+        def generate(self, sources, settings):
+            if any("secret" in text for text in self.decode(sources)):
+                raise ValueError(f"can't read {self.decode(sources)}")
+            return super().generate(sources, settings)
 
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)

@@ -1,4 +1,4 @@
-"""The shipped model's answer to a sentence, whoever asks beside it."""
+"""A sentence is corrected the same, whatever is corrected beside it."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,6 @@ import pytest
 import tiny
 from served import as_offline, served
 
-from btr.correction.blocks import cut_blocks
 from btr.correction.corrector import Corrector
 
 SENTENCES = [
@@ -22,33 +21,32 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def corrector():
-    return Corrector.load(reranker="mbr")
+    return Corrector.from_pretrained(reranker="mbr")
 
 
 def alone_and_together(corrector, texts):
-    alone = [next(corrector.choose([text])) for text in texts]
-    return alone, list(corrector.choose(texts))
+    return [corrector.correct(text) for text in texts], corrector.correct_many(texts)
 
 
-def test_a_sentence_is_corrected_the_same_in_any_company(corrector):
+def test_a_sentence_is_corrected_the_same_in_every_batch(corrector):
     alone, together = alone_and_together(corrector, SENTENCES)
     assert alone == together
 
 
-def test_an_int8_reranker_scores_the_same_in_any_company(tmp_path):
+@pytest.mark.parametrize("kind", ["btr", "contrast"])
+def test_an_int8_reranker_scores_the_same_in_every_batch(tmp_path, kind):
     model = tiny.save_t5(tmp_path / "btr", bidirectional=True)
-    for kind in ("btr", "contrast"):
-        own = Corrector.load(reranker=f"{kind}:{model}", threshold=0.1, device="cpu")
-        alone, together = alone_and_together(own, SENTENCES[:4])
-        assert alone == together
+    reranked = Corrector.from_pretrained(reranker=f"{kind}:{model}", threshold=0.1, device="cpu")
+    alone, together = alone_and_together(reranked, SENTENCES[:4])
+    assert alone == together
 
 
-def test_answers_over_http_are_the_offline_ones(corrector):
-    offline = [next(corrector.correct_blocks(list(cut_blocks([text]))))["sentences"] for text in SENTENCES]
+def test_answers_over_http_equal_those_of_btr_correct(corrector):
+    offline = [corrector.correct(text).to_dict()["sentences"] for text in SENTENCES]
     with served(corrector, ("t5gec-small", "mbr")) as address, ThreadPoolExecutor(len(SENTENCES)) as pool:
 
-        def ask(text):
+        def request(text):
             answer = httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=120)
             return as_offline(answer.json()["sentences"])
 
-        assert list(pool.map(ask, SENTENCES)) == json.loads(json.dumps(offline))
+        assert list(pool.map(request, SENTENCES)) == json.loads(json.dumps(offline))

@@ -176,10 +176,10 @@ def test_requests_of_all_clients_are_batched():
 class Crowded(Waiting):
     """Fails with more than one sentence per batch, and quotes them."""
 
-    def search(self, sources, search):
-        results = super().search(sources, search)
+    def generate(self, sources, settings):
+        results = super().generate(sources, settings)
         if len(sources) > 1:
-            raise MemoryError(f"can't read {self.write(sources)}")
+            raise MemoryError(f"can't read {self.decode(sources)}")
         return results
 
 
@@ -288,13 +288,13 @@ def test_sigterm_finishes_running_requests():
         from btr.cli import main
 
         class Patient(Waiting):
-            def search(self, sources, search):
+            def generate(self, sources, settings):
                 if len(self.batch_sizes):
                     print("working", *resource.getrlimit(resource.RLIMIT_NOFILE), flush=True)
                     sys.stdin.readline()
-                return super().search(sources, search)
+                return super().generate(sources, settings)
 
-        verb.load_corrector = lambda options: scripted(Patient())
+        verb.load_corrector = lambda *names, **settings: scripted(Patient())
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
         sys.argv = ["btr", "serve", "--port", "0", "--allow-origin", "https://my.org/"]
         main()

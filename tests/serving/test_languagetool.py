@@ -7,8 +7,9 @@ import httpx
 import pytest
 from served import scripted, served
 
-from btr.correction.changes import apply
-from btr.serving.languagetool import Change, RuleFilter, explain, find_language, read_text, widen, write_answer
+from btr.correction.changes import Change, apply_changes
+from btr.correction.records import CorrectedSentence, EditSpan
+from btr.serving.languagetool import RuleFilter, explain, find_language, read_text, widen, write_answer
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,17 @@ def check(address, **form):
 
 def edit(text, old, new):
     start = text.index(old)
-    return {"start": start, "end": start + len(old), "original": old, "replacement": new, "type": "R:NOUN"}
+    return EditSpan(start, start + len(old), old, new, "R:NOUN")
+
+
+def sentence(text, *edits):
+    return CorrectedSentence(0, len(text), text, edits)
+
+
+def matches(text, *edits):
+    """Return the matches for a text that is one sentence."""
+    answer = write_answer(text, find_language("en"), [sentence(text.plain, *edits)], RuleFilter())
+    return answer["matches"]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +50,7 @@ def edit(text, old, new):
 )
 def test_insertions_and_deletions_take_a_word_with_them(text, edit, low, expected):
     start, end, new = edit
-    wide = widen(text, Change(start, end, new, "M:DET"), low, len(text))
+    wide = widen(text, Change(start, end, new, ("M:DET",)), low, len(text))
     assert (wide.start, wide.end, wide.replacement) == expected
 
 
@@ -54,13 +65,12 @@ def test_insertions_and_deletions_take_a_word_with_them(text, edit, low, expecte
     ],
 )
 def test_matches_do_not_overlap(text, edits, expected):
-    records = [{"start": start, "end": end, "replacement": new, "type": "M:DET"} for start, end, new in edits]
-    sentence = {"start": 0, "end": len(text), "edits": records}
-    matches = write_answer(read_text(text, None), find_language("en"), [sentence], RuleFilter())["matches"]
-    spans = [(m["offset"], m["offset"] + m["length"], m["replacements"][0]["value"]) for m in matches]
+    spans = [EditSpan(start, end, text[start:end], new, "M:DET") for start, end, new in edits]
+    shown = matches(read_text(text, None), *spans)
+    spans = [(m["offset"], m["offset"] + m["length"], m["replacements"][0]["value"]) for m in shown]
     assert spans == expected
-    changes = [[Change(*edit, "") for edit in group] for group in (edits, expected)]
-    assert apply(text, changes[0]) == apply(text, changes[1])
+    changes = [[Change(*edit) for edit in group] for group in (edits, expected)]
+    assert apply_changes(text, changes[0]) == apply_changes(text, changes[1])
 
 
 def test_offsets_count_utf16_units():
@@ -68,7 +78,7 @@ def test_offsets_count_utf16_units():
     answer = write_answer(
         read_text(text, None),
         find_language("en"),
-        [{"start": 2, "end": 11, "edits": [edit(text, "has", "have")]}],
+        [CorrectedSentence(2, 11, text, (edit(text, "has", "have"),))],
         RuleFilter(),
     )
     (match,) = answer["matches"]
@@ -87,23 +97,19 @@ def test_markup_is_skipped():
     ]
     text = read_text(None, json.dumps({"annotation": parts}))
     assert text.plain == "I has it."
-    sentence = {"start": 0, "end": 9, "edits": [edit(text.plain, "has", "have")]}
-    (match,) = write_answer(text, find_language("en"), [sentence], RuleFilter())["matches"]
+    (match,) = matches(text, edit(text.plain, "has", "have"))
     assert (match["offset"], match["length"]) == (5, 3)
-    sentence["edits"] = [edit(text.plain, "I has", "We have")]  # would delete the markup
-    assert write_answer(text, find_language("en"), [sentence], RuleFilter())["matches"] == []
+    assert matches(text, edit(text.plain, "I has", "We have")) == []  # it would delete the markup
 
 
 @pytest.mark.parametrize(("markup", "meaning"), [("\\dots", "…"), ("--", "-"), ("$x$", "Dummy0")])
 def test_markup_with_a_meaning_is_skipped(markup, meaning):
     parts = [{"text": "We saw 😀 it "}, {"markup": markup, "interpretAs": meaning}, {"text": " and left."}]
     text = read_text(None, json.dumps({"annotation": parts}))
-    sentence = {"start": 0, "end": len(text.plain), "edits": []}
     for old in (f"it {meaning}", meaning, f"{meaning} and"):
-        sentence["edits"] = [edit(text.plain, old, "it,")]
-        assert write_answer(text, find_language("en"), [sentence], RuleFilter())["matches"] == []
-    sentence["edits"] = [edit(text.plain, "and left", "and go")]
-    answer = write_answer(text, find_language("en"), [sentence], RuleFilter())
+        assert matches(text, edit(text.plain, old, "it,")) == []
+    last = sentence(text.plain, edit(text.plain, "and left", "and go"))
+    answer = write_answer(text, find_language("en"), [last], RuleFilter())
     assert (answer["matches"][0]["offset"], answer["matches"][0]["length"]) == (14 + len(markup), 8)
     assert answer["sentenceRanges"] == [[0, 23 + len(markup)]]
 
@@ -119,8 +125,7 @@ def test_a_text_may_have_many_parts():
 def test_line_breaks_may_be_markup():
     parts = [{"text": "I"}, {"markup": "\n  ", "interpretAs": " "}, {"text": "has it."}]
     text = read_text(None, json.dumps({"annotation": parts}))
-    sentence = {"start": 0, "end": 9, "edits": [edit(text.plain, "I has", "We have")]}
-    (match,) = write_answer(text, find_language("en"), [sentence], RuleFilter())["matches"]
+    (match,) = matches(text, edit(text.plain, "I has", "We have"))
     assert (match["offset"], match["length"]) == (0, 7)
 
 
@@ -130,11 +135,11 @@ def test_rules_and_categories_can_be_disabled(address):
         "R_VERB_SVA",
         "R_NOUN_NUM",
     ]
-    matches = check(address, text=text, disabledRules="R_VERB_SVA,X").json()["matches"]
-    assert [match["rule"]["id"] for match in matches] == ["R_NOUN_NUM"]
+    shown = check(address, text=text, disabledRules="R_VERB_SVA,X").json()["matches"]
+    assert [match["rule"]["id"] for match in shown] == ["R_NOUN_NUM"]
     assert check(address, text=text, disabledCategories="GRAMMAR").json()["matches"] == []
-    matches = check(address, text=text, enabledRules="R_NOUN_NUM", enabledOnly="true").json()["matches"]
-    assert [match["rule"]["id"] for match in matches] == ["R_NOUN_NUM"]
+    shown = check(address, text=text, enabledRules="R_NOUN_NUM", enabledOnly="true").json()["matches"]
+    assert [match["rule"]["id"] for match in shown] == ["R_NOUN_NUM"]
 
 
 @pytest.mark.parametrize(
@@ -170,10 +175,10 @@ def test_the_content_type_is_ignored(address):
 
 
 def test_explanations_of_types():
-    assert explain("R:VERB:SVA") == "Check: agreement of subject and verb."
-    assert explain("M:DET") == "Missing: an article or determiner."
-    assert explain("R:SPELL+R:NOUN:NUM") == "Check: spelling and singular or plural."
-    assert explain("U:NEW") == "Unnecessary: the wording."
+    assert explain(["R:VERB:SVA"]) == "Check: agreement of subject and verb."
+    assert explain(["M:DET"]) == "Missing: an article or determiner."
+    assert explain(["R:SPELL", "R:NOUN:NUM"]) == "Check: spelling and singular or plural."
+    assert explain(["U:NEW"]) == "Unnecessary: the wording."
 
 
 def test_a_real_client(address):

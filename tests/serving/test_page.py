@@ -1,17 +1,14 @@
 """The page in a real browser: the actions of a user and their results."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 from paged import TEXT, copied, correct, expect, marks, open_page
-from scripted import Opposed, Scripted, Sure
+from scripted import Opposed, Scripted
 from served import Waiting, scripted, served
 
-from btr.candidates.base import Found, Search
-from btr.correction.corrector import Corrector
-from btr.rerankers.base import Rule
+from btr.candidates.engine import Hypothesis
 
 
 def slide(page, value):
@@ -69,17 +66,17 @@ def test_the_threshold_changes_the_choices_without_a_request(page):
 class Undecided(Opposed):
     """Prefers the source only slightly, and that of a question still less."""
 
-    def score_many(self, rows):
+    def scores(self, rows):
         return [
-            replace(scored, means=tuple(mean / (800 if "?" in scored.source else 250) for mean in scored.means))
-            for scored in super().score_many(rows)
+            tuple(score / (800 if "?" in row.source else 250) for score in scores)
+            for row, scores in zip(rows, super().scores(rows))
         ]
 
 
 def test_the_page_shows_what_the_server_chose(browser):
     """The margins are 0.008 and 0.0025, and the threshold lies between two steps of the slider."""
     text, chosen = "I has it. Is it the dog?", "I has it. Is it dogs?"
-    with served(Corrector(Scripted(), Search(size=2), Undecided(), Rule(0.005))) as address:
+    with served(scripted(reranker=Undecided(), threshold=0.005)) as address:
         assert httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=60).json()["text"] == chosen
         for page in open_page(browser, address):
             correct(page, text)
@@ -118,13 +115,13 @@ def test_the_page_shows_that_a_request_is_running(browser):
 class Talkative(Scripted):
     """Writes two more candidates: one too many to compete, and a runaway."""
 
-    def search(self, sources, search):
-        more = [Found(*self.read([text]), -9.0) for text in ("Me have it .", "so " * 50)]
-        return [[*found, *more] for found in super().search(sources, search)]
+    def generate(self, sources, settings):
+        more = [Hypothesis(*self.encode([text]), -9.0) for text in ("Me have it .", "so " * 50)]
+        return [[*hypotheses, *more] for hypotheses in super().generate(sources, settings)]
 
 
 def test_candidates_that_do_not_compete_say_so(browser):
-    with served(Corrector(Talkative(), Search(size=4), Opposed(), Rule(0.99, top=2))) as address:
+    with served(scripted(Talkative(), size=4, top=2)) as address:
         for page in open_page(browser, address):
             correct(page, "I has it.")
             page.locator("summary").click()
@@ -138,7 +135,7 @@ def test_candidates_that_do_not_compete_say_so(browser):
 
 
 def test_candidates_compete_though_f_is_almost_zero(browser):
-    with served(Corrector(Scripted(), Search(size=2), Sure(10.0), Rule(0.5))) as address:
+    with served(scripted(reranker=Opposed(40.0), threshold=0.5)) as address:
         for page in open_page(browser, address):
             correct(page, "I has it.")
             page.locator("summary").click()

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from btr.cli.options import Base, Device, Profile, Reranker, Threshold, Top, Written, app
-from btr.correction import MODEL, RERANKER
+from btr.cli.options import Base, Device, Gap, Profile, Reranker, Threshold, Top, Weight, Written, app, parse_weights
+from btr.correction import MODEL, RERANKERS
 from btr.serving.limits import HOST, PORT, Limits
 
 
@@ -33,6 +33,8 @@ def serve(
     threshold: Threshold = None,
     candidates: Written = None,
     top: Top = None,
+    gap: Gap = None,
+    weight: Weight = None,
     model: Base = MODEL,
     reranker: Reranker = None,
     device: Device = None,
@@ -62,7 +64,9 @@ def serve(
         threshold=threshold,
         candidates=candidates,
         top=top,
+        gap=gap,
+        weights=parse_weights(weight),
         model=model,
-        reranker=reranker or RERANKER,
+        reranker=reranker or RERANKERS,
         device=device,
     )

@@ -222,8 +222,14 @@ class Corrector:
 
     def scoring_cost(self, row: Candidates) -> int:
         """Return how many tokens a reranker reads if it masks each token of each candidate in turn."""
-        source, *encoded = self.engine.encode([row.source, *dict.fromkeys(row.texts)])
-        return sum(len(tokens) ** 2 for tokens in encoded if self._fits(source, tokens))
+        source, *encoded = self.engine.encode([row.source, *row.texts])
+        has_log_probs = row.log_probs is not None
+        tokens_of = {
+            text: tokens
+            for index, (text, tokens) in enumerate(zip(row.texts, encoded))
+            if (self._is_readable(row, index) if has_log_probs else self._fits(source, tokens))
+        }
+        return sum(len(tokens) ** 2 for tokens in tokens_of.values())
 
     def _needs_log_probs(self) -> bool:
         return self.reranker is None or self.reranker.needs_log_probs

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,14 +14,14 @@ from starlette.types import ASGIApp
 
 from btr import __version__
 from btr.corpus.candidates import Candidates
-from btr.correction.correct import CHUNK
-from btr.correction.corrector import Corrector, Record
+from btr.correction.corrector import BATCH_CHARACTERS, Corrector, ScoredCandidates
+from btr.correction.records import CorrectedBlock, Correction
 from btr.errors import InputError
 from btr.serving import languagetool, log, schemas
 from btr.serving.batcher import Batcher, Finish, QueueFull, WorkerStopped
 from btr.serving.errors import RequestError, internal_error, too_many_requests
 from btr.serving.guard import Guard
-from btr.serving.jobs import Job, Worker, cut_paragraphs, join, size
+from btr.serving.jobs import Job, Result, Worker, cut_paragraphs, size
 from btr.serving.limits import Limits
 from btr.serving.monitoring import Monitoring
 
@@ -48,10 +48,10 @@ class Service:
         self.corrector, self.limits, self.names = corrector, limits, names
         self.monitoring = Monitoring()
         self.worker = Worker(corrector)
-        self.batcher: Batcher[Job, Record] = Batcher(self.run_models, size, CHUNK, limits.max_requests)
+        self.batcher: Batcher[Job, Result] = Batcher(self.run_models, size, BATCH_CHARACTERS, limits.max_requests)
         self.monitoring.open_requests.set_function(lambda: len(self.batcher.open))
 
-    def run_models(self, jobs: Sequence[Job]) -> Sequence[Finish[Record]]:
+    def run_models(self, jobs: Sequence[Job]) -> Sequence[Finish[Result]]:
         """Run the models on a batch. A failure is logged here, since each job may succeed when it is tried alone."""
         self.monitoring.batch_items.observe(len(jobs))
         try:
@@ -63,7 +63,7 @@ class Service:
                 log.logger.warning("batch failed", exc_info=True, extra={"fields": {"items": len(jobs)}})
             raise
 
-    async def run(self, jobs: Sequence[Job]) -> list[Record]:
+    async def run(self, jobs: Sequence[Job]) -> list[Result]:
         """Return the results of a request's jobs; errors become answers."""
         try:
             return await self.batcher.run(jobs)
@@ -74,16 +74,24 @@ class Service:
         except InputError as error:  # the models can't read this input
             raise RequestError(422, str(error)) from None
 
-    async def correct(self, request: Request, text: str, *, markdown: bool = False, detailed: bool = False) -> Record:
+    async def correct(
+        self, request: Request, text: str, *, markdown: bool = False, candidate_edits: bool = False
+    ) -> Correction:
         """Correct a text."""
         self.check_length(len(text))
-        corrected = join(await self.run(cut_paragraphs(text, markdown, detailed)))
-        sentences = corrected["sentences"]
-        edits = sum(len(sentence["edits"]) for sentence in sentences)
-        self.monitoring.sentences.inc(len(sentences))
+        blocks = cast("list[CorrectedBlock]", await self.run(cut_paragraphs(text, markdown, candidate_edits)))
+        correction = Correction.join(blocks, self.corrector.signature)
+        sentences, edits = len(correction.sentences), len(correction.edits)
+        self.monitoring.sentences.inc(sentences)
         self.monitoring.edits.inc(edits)
-        request.state.counts = {"characters": len(text), "sentences": len(sentences), "edits": edits}
-        return corrected
+        request.state.counts = {"characters": len(text), "sentences": sentences, "edits": edits}
+        return correction
+
+    async def score(self, row: Candidates) -> ScoredCandidates:
+        """Score the candidates of a sentence, and decide among them."""
+        self.check_length(size(row))
+        (scored,) = await self.run([row])
+        return cast(ScoredCandidates, scored)
 
     def check_length(self, characters: int) -> None:
         """Refuse a text that is too long."""
@@ -125,34 +133,35 @@ def add_correction(api: FastAPI, service: Service) -> None:
     @api.post("/v1/correct", response_model=schemas.CorrectResponse, response_model_exclude_unset=True, tags=["btr"])
     async def correct(body: schemas.CorrectRequest, request: Request) -> Any:
         """Correct a text: each sentence's edits, candidates and the decision among them."""
-        return await service.correct(request, body.text, markdown=body.markdown, detailed=True)
+        correction = await service.correct(request, body.text, markdown=body.markdown, candidate_edits=True)
+        return correction.to_dict()
 
-    @api.post("/v1/score", response_model=schemas.ScoreResponse, tags=["btr"])
-    async def score(body: schemas.ScoreRequest) -> Any:
+    @api.post("/v1/score", tags=["btr"])
+    async def score(body: schemas.ScoreRequest) -> schemas.ScoreResponse:
         """Score candidates of a sentence with the reranker, or with the base model if there is none."""
-        row = Candidates(body.source, tuple(body.candidates))
-        service.check_length(size(row))
-        return (await service.run([row]))[0]
+        log_probs = tuple(body.log_probs) if body.log_probs is not None else None
+        scored = await service.score(Candidates(body.source, tuple(body.candidates), log_probs))
+        return schemas.ScoreResponse.from_scores(scored)
 
-    @api.get("/v1/models", response_model=schemas.ModelsResponse, tags=["btr"])
-    async def models() -> Any:
+    @api.get("/v1/models", tags=["btr"])
+    async def models() -> schemas.ModelsResponse:
         """Show the models and settings of this server."""
         corrector = service.corrector
-        return {
-            "model": service.names[0],
-            "reranker": service.names[1],
-            "candidates": corrector.search.size,
-            "threshold": corrector.rule.threshold,
-            "signature": corrector.signature,
-            "max_characters": service.limits.max_characters,
-        }
+        return schemas.ModelsResponse(
+            model=service.names[0],
+            reranker=service.names[1],
+            candidates=corrector.decoding.size,
+            threshold=corrector.settings.threshold,
+            signature=corrector.signature,
+            max_characters=service.limits.max_characters,
+        )
 
-    @api.get("/health", response_model=schemas.HealthResponse, tags=["server"])
-    async def health() -> Any:
+    @api.get("/health", tags=["server"])
+    async def health() -> schemas.HealthResponse:
         """Show whether the server works; if not, the status is 503, and it must be started again."""
         if not service.batcher.is_alive:
             raise RequestError(503, WORKER_STOPPED)
-        return {"status": "ok"}
+        return schemas.HealthResponse()
 
 
 def add_languagetool(api: FastAPI, service: Service) -> None:
@@ -166,9 +175,9 @@ def add_languagetool(api: FastAPI, service: Service) -> None:
         body = languagetool.read_form(request.url.query, await request.body())
         language = languagetool.find_language(body.language)
         text = languagetool.read_text(body.text, body.data)
-        corrected = await service.correct(request, text.plain)
+        correction = await service.correct(request, text.plain)
         rule_filter = languagetool.RuleFilter.from_request(body)
-        return languagetool.write_answer(text, language, corrected["sentences"], rule_filter)
+        return languagetool.write_answer(text, language, correction.sentences, rule_filter)
 
     @api.get("/v2/languages", tags=["LanguageTool"])
     async def languages() -> Any:

@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl
 from pydantic import ValidationError
 
 from btr import __version__
+from btr.correction.changes import Change
+from btr.correction.records import CorrectedSentence
 from btr.serving.errors import RequestError
 from btr.serving.schemas import CheckRequest, check_plain
 
@@ -89,16 +91,6 @@ class RuleFilter:
         return not names & self.disabled and (not self.enabled_only or bool(names & self.enabled))
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Characters `start` to `end` of the plain text become `replacement`; `types` are ERRANT's, joined by "+"."""
-
-    start: int
-    end: int
-    replacement: str
-    types: str
-
-
 def read_form(query: str, body: bytes) -> CheckRequest:
     """Parse a request: the query and a form. The Content-Type is ignored, since LTeX calls its form JSON."""
     try:
@@ -158,7 +150,7 @@ def utf16_length(char: str) -> int:
 
 
 def write_answer(
-    text: MarkedText, language: dict[str, str], sentences: Sequence[Json], rule_filter: RuleFilter
+    text: MarkedText, language: dict[str, str], sentences: Sequence[CorrectedSentence], rule_filter: RuleFilter
 ) -> Json:
     """Return LanguageTool's answer to `/v2/check`."""
     matches = []
@@ -183,20 +175,20 @@ def write_answer(
             "detectedLanguage": {"name": language["name"], "code": language["longCode"], "confidence": 1.0},
         },
         "matches": matches,
-        "sentenceRanges": [[text.spans[s["start"]][0], text.spans[s["end"] - 1][1]] for s in sentences],
+        "sentenceRanges": [[text.spans[each.start][0], text.spans[each.end - 1][1]] for each in sentences],
     }
 
 
-def widen_all(plain: str, sentence: Json) -> list[Change]:
+def widen_all(plain: str, sentence: CorrectedSentence) -> list[Change]:
     """Return a sentence's edits as changes that don't overlap, each with an original and a replacement.
 
     Clients show neither a match without characters nor an empty replacement. So a bare edit takes a word beside it
     along. If no word is left, as for the second of two insertions around one word, it joins the change before it.
     """
-    edits = [Change(edit["start"], edit["end"], edit["replacement"], edit["type"]) for edit in sentence["edits"]]
+    edits = [Change(edit.start, edit.end, edit.replacement, tuple(edit.type.split("+"))) for edit in sentence.edits]
     changes: list[Change] = []
-    for edit, next_start in zip(edits, [*(edit.start for edit in edits[1:]), sentence["end"]]):
-        change = widen(plain, edit, changes[-1].end if changes else sentence["start"], next_start)
+    for edit, next_start in zip(edits, [*(edit.start for edit in edits[1:]), sentence.end]):
+        change = widen(plain, edit, changes[-1].end if changes else sentence.start, next_start)
         if changes and is_bare(plain, change):
             change = join_changes(plain, changes.pop(), change)
         changes.append(change)
@@ -211,7 +203,7 @@ def is_bare(plain: str, change: Change) -> bool:
 def join_changes(plain: str, first: Change, second: Change) -> Change:
     """Return two changes as one, with the text between them."""
     replacement = first.replacement + plain[first.end : second.start] + second.replacement
-    return Change(first.start, second.end, replacement, f"{first.types}+{second.types}")
+    return Change(first.start, second.end, replacement, (*first.types, *second.types))
 
 
 def widen(plain: str, change: Change, low: int, high: int) -> Change:
@@ -226,7 +218,7 @@ def widen(plain: str, change: Change, low: int, high: int) -> Change:
     return replace(change, start=change.start - len(word), replacement=word + change.replacement)
 
 
-def write_match(text: MarkedText, sentence: Json, change: Change) -> Json | None:
+def write_match(text: MarkedText, sentence: CorrectedSentence, change: Change) -> Json | None:
     """Return a change as a match; None if there is markup inside it."""
     start, end = change.start, change.end
     plain = text.plain
@@ -234,8 +226,7 @@ def write_match(text: MarkedText, sentence: Json, change: Change) -> Json | None
     stop = text.spans[end - 1][1] if end > start else offset
     if text.sent[2 * offset : 2 * stop].decode("utf-16-le").split() != plain[start:end].split():
         return None
-    first_type = change.types.split("+")[0]
-    category, name, issue = CATEGORIES.get(first_type.split(":")[-1], GRAMMAR)
+    category, name, issue = CATEGORIES.get(change.types[0].split(":")[-1], GRAMMAR)
     message = explain(change.types)
     low, high = max(0, start - CONTEXT), min(len(plain), end + CONTEXT)
     return {
@@ -249,10 +240,10 @@ def write_match(text: MarkedText, sentence: Json, change: Change) -> Json | None
             "offset": sum(map(utf16_length, plain[low:start])),
             "length": sum(map(utf16_length, plain[start:end])),
         },
-        "sentence": plain[sentence["start"] : sentence["end"]],
+        "sentence": plain[sentence.start : sentence.end],
         "type": {"typeName": "Other"},
         "rule": {
-            "id": first_type.replace(":", "_"),
+            "id": change.types[0].replace(":", "_"),
             "description": message,
             "issueType": issue,
             "category": {"id": category, "name": name},
@@ -262,9 +253,9 @@ def write_match(text: MarkedText, sentence: Json, change: Change) -> Json | None
     }
 
 
-def explain(types: str) -> str:
+def explain(types: Sequence[str]) -> str:
     """Return a message for the user about edits of these ERRANT types."""
-    parts = [edit_type.split(":") for edit_type in types.split("+")]
+    parts = [edit_type.split(":") for edit_type in types]
     words = " and ".join(dict.fromkeys(EXPLANATIONS.get(part[-1], "the wording") for part in parts))
     operation = {"M": "Missing", "U": "Unnecessary"}.get(parts[0][0], "Check") if len(parts) == 1 else "Check"
     return f"{operation}: {words}."

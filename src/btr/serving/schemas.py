@@ -1,10 +1,12 @@
 """The shapes of requests and answers, as `/docs` shows them."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from btr.corpus.files import check_text
+from btr.correction.corrector import ScoredCandidates
+from btr.correction.records import DIGITS
 from btr.errors import InputError
 
 MAX_CANDIDATES = 100  # of a request to score
@@ -20,7 +22,7 @@ def check_plain(text: str) -> str:
 
 PlainText = Annotated[str, AfterValidator(check_plain)]
 Probability = Annotated[
-    float, Field(description="f: its probability among the candidates that compete; 0 if it does not compete.")
+    float, Field(description="f(y|x): its probability among the candidates that compete; 0 if it does not compete.")
 ]
 Competes = Annotated[bool, Field(description="Whether it is among the candidates that the reranker chooses from.")]
 
@@ -48,6 +50,17 @@ class ScoreRequest(JsonRequest):
         description="The first is the base candidate.",
         examples=[["She have two dogs .", "She has two dogs ."]],
     )
+    log_probs: list[FiniteFloat | None] | None = Field(
+        None,
+        description="The base model's log-probabilities as `btr generate` writes them; without them it computes them.",
+    )
+
+    @model_validator(mode="after")
+    def check_lengths(self) -> Self:
+        """Refuse another number of log-probabilities than of candidates."""
+        if self.log_probs is not None and len(self.log_probs) != len(self.candidates):
+            raise ValueError(f"there are {len(self.candidates)} candidates, but {len(self.log_probs)} log_probs")
+        return self
 
 
 class CheckRequest(BaseModel):
@@ -77,7 +90,7 @@ class Candidate(BaseModel):
     """A candidate correction of the sentence."""
 
     text: str
-    f: Probability
+    probability: Probability
     competes: Competes
     log_prob: float | None = Field(description="Its log-probability by the base model.")
     edits: list[Edit] = Field(description="The edits that turn the text into it.")
@@ -87,14 +100,16 @@ class Candidate(BaseModel):
 class DecisionFields(BaseModel):
     """The decision among candidates."""
 
-    decision: str = Field("equal", description="accept or reject the suggestion; equal: it is the base candidate.")
-    margin: float = Field(0.0, description="f of the suggestion minus f of the base candidate.")
-    choice: int = Field(0, description="The index of the chosen candidate.")
-    suggestion: int = Field(0, description="The index of the reranker's best candidate; 0 is the base candidate.")
+    verdict: str = Field(
+        "equal", description="accept or reject the reranker's suggestion; equal: it is the base candidate."
+    )
+    index: int = Field(0, description="The index of the chosen candidate; 0 is the base candidate.")
+    suggestion: int = Field(0, description="The index of the candidate that the reranker prefers.")
+    margin: float = Field(0.0, description="The probability of the suggestion minus that of the base candidate.")
 
 
 class Sentence(DecisionFields):
-    """A sentence of the text, as in `btr correct --json`; if it was not corrected, `left` says why."""
+    """A sentence of the text, as in `btr correct --json`; if it was not corrected, `skipped` says why."""
 
     start: int
     end: int
@@ -102,7 +117,7 @@ class Sentence(DecisionFields):
     edits: list[Edit]
     tokens: list[tuple[int, int, str, str]] = Field(description="The edits of tokens: start, end, type, new words.")
     candidates: list[Candidate] = []
-    left: str | None = Field(None, description="too_long or not_english.")
+    skipped: str | None = Field(None, description="too_long or not_english.")
 
 
 class CorrectResponse(BaseModel):
@@ -110,21 +125,40 @@ class CorrectResponse(BaseModel):
 
     text: str
     sentences: list[Sentence]
+    signature: str = Field(description="What the corrections depend on: models and settings.")
 
 
 class Score(BaseModel):
-    """A candidate's score, e.g. a mean log-probability; null if the candidate is too long."""
+    """A candidate's score, e.g. a mean log-probability; null if it does not compete, or is too long for the models."""
 
     text: str
     score: float | None
-    f: Probability
+    probability: Probability
     competes: Competes
 
 
 class ScoreResponse(DecisionFields):
     """Candidates with their scores, and the decision among them."""
 
+    text: str = Field(description="The chosen text.")
     candidates: list[Score]
+
+    @classmethod
+    def from_scores(cls, scored: ScoredCandidates) -> Self:
+        """Return the answer for scored candidates."""
+        decision = scored.decision
+        columns = zip(scored.candidates.texts, scored.scores, decision.probabilities)
+        return cls(
+            text=decision.text,
+            verdict=decision.verdict.value,
+            index=decision.index,
+            suggestion=decision.suggestion,
+            margin=round(decision.margin, DIGITS),
+            candidates=[
+                Score(text=text, score=score, probability=round(probability, DIGITS), competes=probability > 0)
+                for text, score, probability in columns
+            ],
+        )
 
 
 class ModelsResponse(BaseModel):
@@ -133,7 +167,7 @@ class ModelsResponse(BaseModel):
     model: str
     reranker: str | None
     candidates: int
-    threshold: float = Field(description="λ: by how much a suggestion's f must exceed that of the base candidate.")
+    threshold: float = Field(description="λ: how much the probability must rise above that of the base candidate.")
     signature: str
     max_characters: int
 

@@ -3,10 +3,10 @@
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from btr.correction import MODEL, NONE, RERANKER, as_list
+from btr.correction import MODEL, NO_RERANKER, RERANKERS
 from btr.correction.correct import load_corrector
 from btr.errors import InputError
 from btr.serving.limits import HOST, PORT, Limits
@@ -23,11 +23,13 @@ def serve(
     timeout: float = Limits.timeout,
     on_ready: Callable[[str], None] = lambda _: None,
     model: str = MODEL,
-    reranker: str | Sequence[str] = RERANKER,
+    reranker: str | Sequence[str] = RERANKERS,
     profile: str = "minimal",
-    threshold: float | None = None,
     candidates: int | None = None,
     top: int | None = None,
+    threshold: float | None = None,
+    gap: float | None = None,
+    weights: Mapping[str, float] | None = None,
     device: str | None = None,
 ) -> None:
     """Serve the page and the API until SIGTERM or Ctrl-C, then finish the running requests.
@@ -45,11 +47,15 @@ def serve(
     )
     allow_many_connections()
     with bind(host, port) as listener:
-        options = {"profile": profile, "threshold": threshold, "candidates": candidates, "top": top, "device": device}
-        corrector = load_corrector({"model": model, "reranker": reranker, **options})
-        rerankers = " + ".join(as_list(reranker))
-        app = make_app(corrector, limits, (model, None if rerankers == NONE else rerankers))
+        corrector = load_corrector(
+            model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, gap=gap,
+            weights=weights, device=device,
+        )  # fmt: skip
+        rerankers = reranker if isinstance(reranker, str) else " + ".join(reranker)
+        app = make_app(corrector, limits, (model, None if rerankers == NO_RERANKER else rerankers))
         log.configure()
+        if corrector.note is not None:
+            log.write(corrector.note)
         bound_port = listener.getsockname()[1]
         on_ready(f"http://[{host}]:{bound_port}" if ":" in host else f"http://{host}:{bound_port}")
         log.write("start", host=host, port=bound_port)

@@ -91,7 +91,7 @@ async function correct() {
 function chosenIndex(sentence) {
   if (!sentence.candidates) return 0;
   if (sentence.picked !== null) return sentence.picked;
-  if (!sliderMoved) return sentence.choice;
+  if (!sliderMoved) return sentence.index;
   return sentence.suggestion && sentence.margin > Number($("threshold").value) ? sentence.suggestion : 0;
 }
 
@@ -136,10 +136,10 @@ function show(announce = false) {
   if (announce) {
     const edits = allEdits();
     const changed = sentences.filter((sentence) => editsOf(sentence).length).length;
-    const left = sentences.filter((sentence) => sentence.left).length;
+    const skipped = sentences.filter((sentence) => sentence.skipped).length;
     $("status").textContent = `${edits.length} ${edits.length === 1 ? "correction" : "corrections"} in ${changed} of `
       + `${sentences.length} ${sentences.length === 1 ? "sentence" : "sentences"}`
-      + (left ? `; ${left} not corrected: too long, or not English.` : ".");
+      + (skipped ? `; ${skipped} not corrected: too long, or not English.` : ".");
   }
 }
 
@@ -196,16 +196,16 @@ function showSentences() {
 }
 
 function showSentence(sentence, number, open) {
-  const choice = chosenIndex(sentence);
-  const decision = sentence.picked !== null ? "your choice"
-    : !sentence.suggestion ? "equal" : choice ? "accepted" : "rejected";
+  const chosen = chosenIndex(sentence);
+  const verdict = sentence.picked !== null ? "your choice"
+    : !sentence.suggestion ? "equal" : chosen ? "accepted" : "rejected";
   const summary = make("summary", { text: slice(sentence.start, sentence.end) },
-    make("span", { className: decision === "accepted" ? "tag strong" : "tag", text: decision }));
+    make("span", { className: verdict === "accepted" ? "tag strong" : "tag", text: verdict }));
   const margin = hasReranker ? `margin ${sentence.margin.toFixed(3)}` : "f is the base model's probability";
   const list = make("ul", { className: "candidates" });
   sentence.candidates.forEach((candidate, k) => {
     if (sentence.candidates.findIndex((one) => one.text === candidate.text) === k) {
-      list.append(make("li", {}, showCandidate(sentence, number, candidate, k, choice)));
+      list.append(make("li", {}, showCandidate(sentence, number, candidate, k, chosen)));
     }
   });
   const details = make("details", { data: { number } }, summary, make("p", { className: "quiet", text: margin }), list);
@@ -213,16 +213,16 @@ function showSentence(sentence, number, open) {
   return details;
 }
 
-function showCandidate(sentence, number, candidate, k, choice) {
+function showCandidate(sentence, number, candidate, k, chosen) {
   const bar = make("span", { className: "bar" });
-  bar.style.width = `${100 * candidate.f}%`;
-  const probability = candidate.competes ? `f ${candidate.f.toFixed(3)}` : "does not compete";
+  bar.style.width = `${100 * candidate.probability}%`;
+  const probability = candidate.competes ? `f ${candidate.probability.toFixed(3)}` : "does not compete";
   const numbers = make("span", { className: "numbers" }, make("span", { text: probability }));
   if (k === 0) numbers.append(make("span", { className: "tag", text: "base candidate" }));
   if (hasReranker && k === sentence.suggestion) numbers.append(make("span", { className: "tag strong", text: "reranker" }));
   if (candidate.flag) numbers.append(make("span", { className: "tag", text: candidate.flag }));
   return make("button",
-    { type: "button", className: "candidate", data: { number, candidate: k }, "aria-pressed": String(k === choice),
+    { type: "button", className: "candidate", data: { number, candidate: k }, "aria-pressed": String(k === chosen),
       ...(candidate.flag && { disabled: "" }) },
     make("span", { text: candidate.text }),
     make("span", { className: "track", "aria-hidden": "true" }, bar), numbers);
