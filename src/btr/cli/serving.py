@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from btr.cli.options import Base, Device, Gap, Profile, Reranker, Threshold, Top, Weight, Written, app, parse_weights
-from btr.correction import MODEL, RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
 from btr.serving.limits import HOST, PORT, Limits
 
 
@@ -35,7 +35,7 @@ def serve(
     top: Top = None,
     gap: Gap = None,
     weight: Weight = None,
-    model: Base = MODEL,
+    model: Base = DEFAULT_MODEL,
     reranker: Reranker = None,
     device: Device = None,
 ) -> None:
@@ -67,6 +67,6 @@ def serve(
         gap=gap,
         weights=parse_weights(weight),
         model=model,
-        reranker=reranker or RERANKERS,
+        reranker=reranker or DEFAULT_RERANKERS,
         device=device,
     )

@@ -14,7 +14,8 @@ from starlette.types import ASGIApp
 
 from btr import __version__
 from btr.corpus.candidates import Candidates
-from btr.correction.corrector import BATCH_CHARACTERS, Corrector, ScoredCandidates
+from btr.correction.blocks import BATCH_CHARACTERS
+from btr.correction.corrector import Corrector, ScoredCandidates
 from btr.correction.records import CorrectedBlock, Correction
 from btr.errors import InputError
 from btr.serving import languagetool, log, schemas

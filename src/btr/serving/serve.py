@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from btr.correction import MODEL, NO_RERANKER, RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS, NO_RERANKER
 from btr.correction.correct import load_corrector
 from btr.errors import InputError
 from btr.serving.limits import HOST, PORT, Limits
@@ -22,8 +22,8 @@ def serve(
     max_requests: int = Limits.max_requests,
     timeout: float = Limits.timeout,
     on_ready: Callable[[str], None] = lambda _: None,
-    model: str = MODEL,
-    reranker: str | Sequence[str] = RERANKERS,
+    model: str = DEFAULT_MODEL,
+    reranker: str | Sequence[str] = DEFAULT_RERANKERS,
     profile: str = "minimal",
     candidates: int | None = None,
     top: int | None = None,
