@@ -11,6 +11,7 @@ import pytest
 from scripted import Opposed, Scripted
 from served import as_offline, scripted, served
 
+from btr import rerank, score
 from btr.candidates.decoding import DecodingSettings
 from btr.correction.changes import Change, apply_changes
 from btr.correction.corrector import Corrector
@@ -100,6 +101,53 @@ def test_the_base_model_computes_log_probabilities_that_the_reranker_needs():
         assert (answer["index"], answer["verdict"]) == (0, "equal")
 
 
+def test_scores_equal_those_of_btr_score_and_btr_rerank(tmp_path):
+    """With log-probabilities, scores, probabilities and decision are those of the verbs with the same settings."""
+    texts = "It had it .", "I have it .", "I have it !", "I has it .", "We had them then .", "I have it .", "so " * 50
+    rows = [
+        {"source": "I has it .", "candidates": texts, "log_probs": [-1.0, -1.5, -2.0, -2.5, -9.0, -3.0, -3.5]},
+        {"source": "She go .", "candidates": ["She go .", "She goes ."], "log_probs": [-1.0, -1.01]},
+    ]
+    path, scores = tmp_path / "candidates.jsonl", tmp_path / "scores.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    eligible = {"top": 6, "gap": 4.0, "drop_runaways": True}
+    names, settings = ["mbr", "base"], {**eligible, "threshold": 0.05, "weights": {"mbr": 3.0}}
+    score(path, names, scores, **eligible)
+    decisions = rerank(scores, **settings).decisions
+    scored = [json.loads(line) for line in scores.read_text().splitlines()[1:]]
+    corrector = scripted(reranker=load_reranker(names), **settings)
+    with served(corrector) as address:
+        answers = [httpx.post(f"{address}/v1/score", json=row, timeout=60).json() for row in rows]
+    for answer, decision, record, row in zip(answers, decisions, scored, rows):
+        by_text = dict(zip(record["candidates"], zip(*record["scores"])))
+        assert [candidate["text"] for candidate in answer["candidates"]] == list(row["candidates"])
+        for candidate in answer["candidates"]:
+            mbr, base = by_text.get(candidate["text"], (None, None))
+            assert candidate["score"] == (None if mbr is None else 3.0 * mbr + base)
+        probabilities = dict(zip(record["candidates"], decision.probabilities))
+        assert [candidate["probability"] for candidate in answer["candidates"]] == pytest.approx(
+            [probabilities.get(text, 0.0) for text in row["candidates"]], abs=1e-6
+        )
+        assert (answer["text"], answer["verdict"]) == (decision.text, decision.verdict)
+        assert answer["margin"] == pytest.approx(decision.margin, abs=1e-6)
+    assert [answer["verdict"] for answer in answers] == ["accept", "equal"]
+
+
+@pytest.mark.parametrize(
+    ("log_probs", "why"),
+    [
+        ([-1.0], "there are 2 candidates, but 1 log_probs"),
+        ([-1.0, "a"], "log_probs.1: Input should be a valid number"),
+        ([-1.0, float("nan")], "log_probs.1: Input should be a finite number"),
+    ],
+)
+def test_log_probs_are_checked(client, log_probs, why):
+    request = {"source": "I has it .", "candidates": ["I have it .", "I has it ."], "log_probs": log_probs}
+    answer = client.post("/v1/score", content=json.dumps(request), headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == f"{why}."
+
+
 class Recording(Opposed):
     """Records the candidates that it scores."""
 
@@ -125,13 +173,15 @@ def test_candidates_that_are_too_long_are_not_scored():
     assert recording.scored == [("I have it .", "I has it .", "I have it .")]
 
 
-def test_candidates_that_cost_too_much_are_refused():
+@pytest.mark.parametrize("log_probs", [{}, {"log_probs": [-1.0, -2.0, -3.0, -4.0]}])
+def test_candidates_that_cost_too_much_are_refused(log_probs):
     recording = Recording()
     with served(scripted(reranker=recording)) as address:
         recording.scored.clear()
 
         def score(texts):
-            return httpx.post(f"{address}/v1/score", json={"source": "I", "candidates": texts}, timeout=60)
+            request = {"source": "so " * 66, "candidates": texts, **log_probs}
+            return httpx.post(f"{address}/v1/score", json=request, timeout=60)
 
         answer = score(["so " * 66 + str(k % 10) for k in range(4)])  # 200 characters each, and as many tokens
         assert answer.status_code == 413

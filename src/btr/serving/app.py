@@ -213,8 +213,9 @@ async def answer_validation_error(request: Request, error: Exception) -> Respons
         field = ".".join(str(part) for part in problem["loc"][1:])
         if problem["type"] == "json_invalid":
             messages.append(f"the body is not JSON ({problem['ctx']['error']})")
-        elif field:
-            messages.append(f"{field}: {problem['msg']}")
+        elif field or problem["type"] == "value_error":
+            message = problem["msg"].removeprefix("Value error, ")
+            messages.append(f"{field}: {message}" if field else message)
         else:
             messages.append("the body must be a JSON object, with 'Content-Type: application/json'")
     return RequestError(422, "; ".join(messages) + ".").response(request.url.path)

@@ -125,20 +125,31 @@ class Batcher(Generic[Item, Result]):
 
     def _run_batches(self) -> None:
         try:
-            while batch := self._wait_for_batch():
-                self._unfinished.put((batch, self._run([task.items[index] for task, index in batch])))
+            while self._run_next_batch():
+                pass  # no variable holds the last batch, and so users' texts, while the thread waits
         finally:
             self._unfinished.put(None)
 
+    def _run_next_batch(self) -> bool:
+        batch = self._wait_for_batch()
+        if batch:
+            self._unfinished.put((batch, self._run([task.items[index] for task, index in batch])))
+        return bool(batch)
+
     def _finish_answers(self) -> None:
-        while unfinished := self._unfinished.get():
-            for (task, index), finish in zip(*unfinished):
-                if task.answer.done():  # the client went away, or another item failed
-                    continue
-                try:
-                    task.add_result(index, finish())
-                except BaseException as error:
-                    task.add_result(index, as_exception(error))
+        while self._finish_next_batch():
+            pass
+
+    def _finish_next_batch(self) -> bool:
+        unfinished = self._unfinished.get()
+        for (task, index), finish in zip(*unfinished or ((), ())):
+            if task.answer.done():  # the client went away, or another item failed
+                continue
+            try:
+                task.add_result(index, finish())
+            except BaseException as error:
+                task.add_result(index, as_exception(error))
+        return unfinished is not None
 
     def _wait_for_batch(self) -> Batch[Item, Result]:
         """Wait for requests, and return the next batch; an empty one after `close`."""
