@@ -6,7 +6,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 
 from btr.corpus.files import check_text
 from btr.correction.corrector import ScoredCandidates
-from btr.correction.records import DIGITS
 from btr.errors import InputError
 
 MAX_CANDIDATES = 100  # of a request to score
@@ -92,7 +91,7 @@ class Candidate(BaseModel):
     text: str
     probability: Probability
     competes: Competes
-    log_prob: float | None = Field(description="Its log-probability by the base model.")
+    log_prob: float | None = Field(None, description="Its log-probability by the base model.")
     edits: list[Edit] = Field(description="The edits that turn the text into it.")
     flag: str | None = Field(None, description="runaway or unfinished: it is never chosen, and has no edits.")
 
@@ -153,9 +152,9 @@ class ScoreResponse(DecisionFields):
             verdict=decision.verdict.value,
             index=decision.index,
             suggestion=decision.suggestion,
-            margin=round(decision.margin, DIGITS),
+            margin=decision.margin,
             candidates=[
-                Score(text=text, score=score, probability=round(probability, DIGITS), competes=probability > 0)
+                Score(text=text, score=score, probability=probability, competes=probability > 0)
                 for text, score, probability in columns
             ],
         )
