@@ -11,6 +11,8 @@ from rich.table import Table
 from btr.decisions.rerank import Reranked
 from btr.decisions.tune import Tuned, Tuning
 from btr.metrics.results import Comparison, Evaluation, Part, Score
+from btr.studies.export import Exported
+from btr.studies.study import StudyReport
 
 
 def print_evaluation(result: Evaluation, console: Console) -> None:
@@ -182,19 +184,19 @@ def print_compacted(result: Mapping[str, Any], console: Console) -> None:
     console.print(f"Model: {result['model']} ({size})", soft_wrap=True)
 
 
-def print_study(result: Mapping[str, Any], console: Console) -> None:
-    """Where the report is, what was run for it, and what is not in it."""
-    ran = ", ".join(f"{what} {number}" for what, number in result["ran"].items())
-    console.print(f"Run: {ran}." if ran else "Nothing was left to run.", soft_wrap=True)
-    for number, why in result["gaps"].items():
-        console.print(f"{number} not computed: {why}", highlight=False, soft_wrap=True)
-    console.print(f"Report: {result['report']}, and {len(result['files']) - 1} files beside it.", soft_wrap=True)
+def print_study(result: StudyReport, console: Console) -> None:
+    """Print where the report is, which stages were run for it, and what it does not have."""
+    stages = ", ".join(f"{stage} {number}" for stage, number in result.ran.items())
+    console.print(f"Stages run: {stages}." if stages else "All stages were in the cache.", soft_wrap=True)
+    for number, reason in result.gaps.items():
+        console.print(f"{number} not computed: {reason}", highlight=False, soft_wrap=True)
+    console.print(f"Report: {result.report}, and {len(result.files) - 1} files beside it.", soft_wrap=True)
 
 
-def print_exported(result: Mapping[str, Any], console: Console) -> None:
-    """What is in the archive."""
-    told = f"{result['file']} with {result['sentences']:,} sentences"
-    console.print(f"Archive: {result['archive']} ({told})", soft_wrap=True)
+def print_exported(result: Exported, console: Console) -> None:
+    """Print what is in the archive."""
+    contents = f"{result.file} with {result.sentences:,} sentences"
+    console.print(f"Archive: {result.archive} ({contents})", soft_wrap=True)
 
 
 def print_signature(signature: str, console: Console) -> None:

@@ -12,9 +12,10 @@ from four import ROWS, write_gold
 
 import btr
 from btr.errors import InputError
-from btr.studies.plan import Corpus, read_plan
-from btr.studies.stages import Stages
-from btr.studies.work import Set
+from btr.studies.cache import StudyCache
+from btr.studies.dataset import DataSet
+from btr.studies.plan import DataSetPlan, read_plan
+from btr.studies.records import Comparison, VerdictMeasures
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "study.yaml"
@@ -36,11 +37,11 @@ def bytes_of(folder):
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The example's files in a folder of their own, and its report."""
-    place = tmp_path_factory.mktemp("study")
-    shutil.copytree(ROOT / "examples", place / "examples")
+    folder = tmp_path_factory.mktemp("study")
+    shutil.copytree(ROOT / "examples", folder / "examples")
     patch = pytest.MonkeyPatch()
-    patch.chdir(place)
-    yield place / "report", btr.study("examples/study.yaml", "report")
+    patch.chdir(folder)
+    yield folder / "report", btr.study("examples/study.yaml", "report")
     patch.undo()
 
 
@@ -52,13 +53,13 @@ def test_every_table_and_figure_is_there_or_says_why(ran):
             caption = f"{kind}{'s' if ' ' in number else ''} {number}."
             assert f"<b>{caption}</b>" in page
             assert f"**{caption}" in text
-    assert set(result["gaps"]) == {
+    assert set(result.gaps) == {
         *("Tables 7 and 27", "Tables 8 to 10", "Table 20", "Tables 14 and 15", "Table 19"),
         *("Figure 3", "Figure 6", "Figure 7"),
     }
     assert "btr study examples/study.yaml -o report" in text
-    assert page.count("not computed, since") == len(result["gaps"]) == text.count("not computed, since")
-    assert set(result["files"]) == set(bytes_of(folder))
+    assert page.count("not computed, since") == len(result.gaps) == text.count("not computed, since")
+    assert set(result.files) == set(bytes_of(folder))
 
 
 def test_the_page_needs_nothing_else(ran):
@@ -156,7 +157,7 @@ def test_latex_is_balanced_and_has_signatures(ran):
 def test_again_changes_nothing(ran):
     folder, _ = ran
     before = bytes_of(folder)
-    assert btr.study("examples/study.yaml", "report")["ran"] == {}
+    assert btr.study("examples/study.yaml", "report").ran == {}
     assert bytes_of(folder) == before
 
 
@@ -166,10 +167,10 @@ def test_what_is_gone_is_made_again_and_nothing_else(ran):
     (folder / "report.html").unlink()
     one = next((folder / "work").glob("tuned-*.json"))
     one.unlink()
-    assert btr.study("examples/study.yaml", "report")["ran"] == {"tuned": 1}
+    assert btr.study("examples/study.yaml", "report").ran == {"tuned": 1}
     assert bytes_of(folder) == before
     next(path for path in (folder / "work").glob("scores-*.jsonl")).unlink()
-    assert btr.study("examples/study.yaml", "report")["ran"] == {"scores": 1}  # its content is as it was
+    assert btr.study("examples/study.yaml", "report").ran == {"scores": 1}  # its content is as it was
 
 
 def test_what_changes_is_measured_again_and_nothing_else(ran):
@@ -178,7 +179,7 @@ def test_what_changes_is_measured_again_and_nothing_else(ran):
     before = path.read_text()
     path.write_text(before.replace(".", "!", 1))
     try:
-        assert btr.study("examples/study.yaml", "report")["ran"] == {
+        assert btr.study("examples/study.yaml", "report").ran == {
             "base": 1, "examples": 1, "reranked": 2, "tuned": 2,
         }  # fmt: skip
     finally:
@@ -226,7 +227,7 @@ def test_seeds_mixtures_larger_models_and_runs(tmp_path):
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
     folder = tmp_path / "report"
     result = btr.study(tmp_path / "study.yaml", folder)
-    assert set(result["gaps"]) == {
+    assert set(result.gaps) == {
         *("Tables 8 to 10", "Table 2", "Tables 22 and 23", "Figure 3"),
         *("Table 24, figures 10 to 12", "Table 25, figures 13 to 15"),
     }
@@ -279,7 +280,7 @@ def test_without_log_probabilities_what_needs_them_is_left_out_and_told(tmp_path
     assert any(row.startswith("MBR + base") for row, _ in cells(tmp_path / "report", "table-05"))
     assert not any(row.startswith("MBR + base") for row, _ in cells(tmp_path / "report", "table-07-large"))
     told = (tmp_path / "report" / "report.md").read_text()
-    assert told.count("MBR + base has no part in these candidates: they come without") == 1
+    assert told.count("MBR + base does not rerank these candidates: they come without") == 1
 
 
 def test_models_write_and_score(tmp_path):
@@ -305,9 +306,9 @@ def test_models_write_and_score(tmp_path):
     }
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
     result = btr.study(tmp_path / "study.yaml", tmp_path / "report")
-    assert result["ran"]["scores"] == 5
-    assert result["ran"]["candidates"] == 2
-    assert result["ran"]["losses"] == 5  # L2R's is also the base model's
+    assert result.ran["scores"] == 5
+    assert result.ran["candidates"] == 2
+    assert result.ran["losses"] == 5  # L2R's is also the base model's
     page = (tmp_path / "report" / "report.html").read_text()
     assert 'id="figure-03"' in page
     seeds = cells(tmp_path / "report", "table-20")  # R2L and RoBERTa have one model of a kind each
@@ -317,14 +318,14 @@ def test_models_write_and_score(tmp_path):
     assert {row for row, _ in times} == {"Base", *models}
     assert all(float(row["value"]) >= 0 for row in times.values())
     before = bytes_of(tmp_path / "report")
-    assert btr.study(tmp_path / "study.yaml", tmp_path / "report")["ran"] == {}
+    assert btr.study(tmp_path / "study.yaml", tmp_path / "report").ran == {}
     assert bytes_of(tmp_path / "report") == before
     assert "|int8" not in (tmp_path / "report" / "table-05.csv").read_text()
     plan["rerankers"]["Both"] = {"models": [models["BTR"][0], "base"], "int8": True}
     plan["rerankers"]["Contrast"] = {"models": [models["RoBERTa"][0].replace("roberta:", "contrast:", 1)]}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
     before = set((tmp_path / "report" / "work").glob("losses-*"))
-    assert btr.study(tmp_path / "study.yaml", tmp_path / "report")["ran"]["scores"] == 3
+    assert btr.study(tmp_path / "study.yaml", tmp_path / "report").ran["scores"] == 3
     (added,) = set((tmp_path / "report" / "work").glob("losses-*")) - before
     values = [json.loads(path.read_text())["value"] for path in before]
     assert json.loads(added.read_text())["value"] in values  # contrast can be asked about every token, too
@@ -334,7 +335,7 @@ def test_models_write_and_score(tmp_path):
     (contrasting,) = re.findall("^- Contrast: .*", figure, re.MULTILINE)
     assert "roberta|model:" in contrasting  # what was asked, not how it scores
     assert contrasting.endswith("|targets:4`")
-    assert "since their scores are of whole sentences: Both." in figure  # with base, that is
+    assert "since they score whole sentences: Both." in figure  # with base, that is
 
 
 def test_the_papers_cells_to_the_digit(data, tmp_path):
@@ -357,6 +358,19 @@ def test_the_papers_cells_to_the_digit(data, tmp_path):
     beam = cells(tmp_path / "report", "table-02")
     assert f"{float(beam['Beam search', 'Unique (%)']['value']):.2f}" == "98.93"
     assert f"{float(beam['Beam search', 'Oracle (F0.5)']['value']):.2f}" == "55.11"
+
+
+def test_without_rerankers_the_decoding_methods_are_compared(tmp_path, monkeypatch):
+    """Table 2 alone needs a set, candidates and methods."""
+    monkeypatch.chdir(ROOT)
+    plan = yaml.safe_load(EXAMPLE.read_text())
+    plan = {key: plan[key] for key in ("sets", "validation", "candidates", "decoding")}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
+    result = btr.study(tmp_path / "study.yaml", tmp_path / "report")
+    assert result.ran == {"base": 3}
+    assert cells(tmp_path / "report", "table-02")["Beam search", "Gold (%)"]["signature"]
+    assert {row for row, _ in cells(tmp_path / "report", "table-05")} == {"Oracle (3 candidates)", "Base model"}
+    assert "the study names no rerankers." in result.gaps.values()
 
 
 def toy(folder, name, lists):
@@ -383,7 +397,7 @@ def test_the_oracle_is_over_all_candidates(tmp_path):
     folder = toy(tmp_path, "Toy", lists)
     assert float(cells(folder, "table-05")["Oracle (3 candidates)", "Toy F0.5"]["value"]) == 100
     told = (folder / "report.md").read_text()
-    assert "Rerankers choose among the top 2 candidates; the oracle among all that there are." in told
+    assert "Rerankers choose among the top 2 candidates; the oracle chooses among all candidates." in told
     assert "over the top 2 candidates of Base." in told
 
 
@@ -411,30 +425,30 @@ def test_a_models_hash_is_of_what_counts(tmp_path):
     model = tmp_path / "model"
     model.mkdir()
     with pytest.raises(InputError, match=r"has no config.json; has the model been trained\?"):
-        Stages(tmp_path).model_hash(str(model))
+        StudyCache(tmp_path).model_hash(str(model))
     (model / "config.json").write_text("{}")
     (model / "model.safetensors").write_text("weights")
-    before = Stages(tmp_path).model_hash(str(model))
+    before = StudyCache(tmp_path).model_hash(str(model))
     for name in (".ctranslate2.lock", "README.md", "profiles.json"):
         (model / name).write_text("new")
-    assert Stages(tmp_path).model_hash(str(model)) == before
+    assert StudyCache(tmp_path).model_hash(str(model)) == before
     (model / "model.safetensors").write_text("other weights")
-    assert Stages(tmp_path).model_hash(str(model)) != before
+    assert StudyCache(tmp_path).model_hash(str(model)) != before
 
 
 def test_equal_files_of_other_names_are_told_apart(tmp_path):
     """A set's key has its files' names, which signatures tell."""
     keys = []
     for name in ("a.m2", "b.m2"):
-        corpus = Corpus(gold=[str(write_gold(tmp_path / name))])
-        keys.append(Set("Toy", corpus, Stages(tmp_path)).key)
+        plan = DataSetPlan(gold=[str(write_gold(tmp_path / name))])
+        keys.append(DataSet("Toy", plan, StudyCache(tmp_path)).key)
     assert keys[0]["gold"] == keys[1]["gold"]
     assert keys[0] != keys[1]
 
 
 @pytest.mark.parametrize("path", [EXAMPLE, *sorted((ROOT / "studies").glob("*.yaml"))], ids=str)
 def test_plans_of_the_repository_can_be_read(path):
-    assert read_plan(path).chief
+    assert read_plan(path).main_reranker
 
 
 @pytest.mark.parametrize(
@@ -444,27 +458,30 @@ def test_plans_of_the_repository_can_be_read(path):
         ({"validation": "Else"}, "validation: 'Else' is none of Letters, Letters (ERRANT), Letters (GLEU)."),
         ({"main": "BTR"}, "main: 'BTR' is none of Vote, MBR."),
         ({"rerankers": {"MBR": {"model": ["mbr"]}}}, "rerankers.MBR.model is no key of a study; did you mean models?"),
-        ({"rerankers": {"MBR": {}}}, "rerankers.MBR: say either models or scores."),
+        ({"rerankers": {"MBR": {}}}, "rerankers.MBR: give either models or scores."),
         ({"rerankers": {"MBR": {"models": "mbr"}}}, "rerankers.MBR.models: must be a list, e.g. [FILE]."),
         ({"rerankers": {"MBR": {"models": ["mbx"]}}}, "study.yaml: rerankers.MBR: 'mbx' is no reranker"),
         ({"rerankers": {"MBR": "mbr"}}, "rerankers.MBR: must be keys with values"),
         ({"rerankers": {"MBR": {"models": ["mbr"], "mix": True}}}, "a mixture needs several models"),
         ({"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"]}}, "int8": True}}}, "int8 is for models"),
-        ({"rerankers": {"A": {"models": ["btr:a", "btr:b", "r2l:a", "r2l:b", "r2l:c"]}}}, "or as many seeds"),
+        (
+            {"rerankers": {"A": {"models": ["btr:a", "btr:b", "r2l:a", "r2l:b", "r2l:c"]}}},
+            "or the same number of seeds",
+        ),
         ({"rerankers": {"A": {"models": ["btr:no/such/model"]}}}, "no/such/model: no such folder"),
-        ({"rerankers": {"A": {"models": ["mbr", "base"]}}}, "A is looked at closely, and needs log-probabilities"),
+        ({"rerankers": {"A": {"models": ["mbr", "base"]}}}, "the main reranker, A, needs log-probabilities"),
         ({"sets": {"Letters": {"metric": "gleu"}}}, "sets.Letters: gleu needs source and reference."),
-        ({"candidates": {"A": {"model": "x", "files": {"Letters": "y"}}}}, "candidates.A: say either files"),
-        ({"candidates": {"A": {"files": {"Letters (GLEU)": "y"}}}}, "needs those of the validation set, Letters"),
+        ({"candidates": {"A": {"model": "x", "files": {"Letters": "y"}}}}, "candidates.A: give either files"),
+        ({"candidates": {"A": {"files": {"Letters (GLEU)": "y"}}}}, "needs a file for the validation set, Letters"),
         ({"candidates": {"A": {"files": {"Letters": "nothing.jsonl"}}}}, "nothing.jsonl: no such file"),
         ({"candidates": {"A": {"files": {"Letters": "$NO_SUCH/x.jsonl"}}}}, "names a variable that is not set"),
         ({"finetuning": {"BTR": "examples"}}, "examples: has no log.jsonl"),
         ({"rerankers": {"Base model": {"models": ["mbr"]}}, "main": "Base model"}, "is the base model's name"),
         ({"rerankers": {"base": {"models": ["mbr"]}}, "main": "base"}, "rerankers.base: is the base model's name"),
-        ({"rerankers": {"A": {"scores": {"Base model": {"Letters": []}}}}}, "as many files, one or more"),
+        ({"rerankers": {"A": {"scores": {"Base model": {"Letters": []}}}}}, "the same number of files, one or more"),
         (
             {"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"], "Letters (ERRANT)": ["x", "y"]}}}}},
-            "scores: all sets need as many files",
+            "scores: every set needs the same number of files",
         ),
         ({"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"]}}, "mix": True}}}, "needs several models"),
         ({"rerankers": {"A": {"models": ["btr:examples/none"]}}}, "examples/none: no such folder"),
@@ -520,25 +537,44 @@ main()
     assert (tmp_path / "report" / "report.html").exists() == (code == 0)
 
 
-def test_a_stage_that_is_no_json_is_told(tmp_path):
-    stages = Stages(tmp_path)
-    assert stages.value("thing", {"a": 1}, lambda: [1]) == [1]
-    assert stages.value("thing", {"a": 1}, lambda: [2]) == [1]
-    assert stages.value("thing", {"a": 2}, lambda: [2]) == [2]
-    assert stages.ran == ["thing", "thing"]
-    stages.place("thing", {"a": 1}, ".json").write_text("{")
-    with pytest.raises(InputError, match="remove it, and it will be computed again"):
-        stages.value("thing", {"a": 1}, lambda: [1])
+def test_a_broken_cache_names_the_file(tmp_path):
+    cache = StudyCache(tmp_path)
+    assert cache.value("thing", {"a": 1}, list[int], lambda: [1]) == [1]
+    assert cache.value("thing", {"a": 1}, list[int], lambda: [2]) == [1]
+    assert cache.value("thing", {"a": 2}, list[int], lambda: [2]) == [2]
+    assert cache.computed == ["thing", "thing"]
+    one, two = sorted(tmp_path.glob("thing-*.json"))
+    one.write_text("{")
+    two.write_text(json.dumps({"key": {}, "value": "text"}))
+    for a in (1, 2):
+        with pytest.raises(InputError, match="delete the file, and it will be computed again"):
+            cache.value("thing", {"a": a}, list[int], lambda: [1])
+
+
+def test_records_come_back_from_the_cache_as_they_were(tmp_path):
+    """Numbers to the last bit, tuples as tuples, absent values as None, and names in their order."""
+    comparison = Comparison(3, 0.1, 1 / 3, (-1e-17, 2.5), 0.5, 0.25)
+    measures = {"reject": VerdictMeasures(100 / 3, comparison), "accept": VerdictMeasures(0.0, None)}
+    for _ in range(2):
+        found = StudyCache(tmp_path).value("verdicts", {}, dict[str, VerdictMeasures], lambda: measures)
+        assert (found, list(found)) == (measures, ["reject", "accept"])
+
+
+def test_numbers_that_json_lacks_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        StudyCache(tmp_path).value("thing", {}, list[float], lambda: [float("nan")])
 
 
 def test_an_interrupted_stage_has_no_time(tmp_path):
-    stages = Stages(tmp_path)
+    cache = StudyCache(tmp_path)
 
-    def make(path):
+    def write(path):
         path.write_text("x")
-        return {}
+        return "signature"
 
-    assert stages.file("whole", {}, ".txt", make).told["seconds"] is not None
-    part = stages.place("resumed", {}, ".txt")
-    part.with_name(f"{part.name}.part").write_text("")
-    assert stages.file("resumed", {}, ".txt", make).told["seconds"] is None
+    whole = cache.file("whole", {}, ".txt", write)
+    assert whole.seconds is not None
+    assert cache.file("whole", {}, ".txt", pytest.fail) == whole
+    path = cache.path_of("resumed", {}, ".txt")
+    path.with_name(f"{path.name}.part").write_text("")
+    assert cache.file("resumed", {}, ".txt", write).seconds is None

@@ -183,7 +183,7 @@ def tune(
     )
     if plot is not None:
         try:
-            from btr.studies.figures import draw_grids, save
+            from btr.studies.plots import draw_grids, save
         except ImportError as error:
             raise InputError(f"drawing needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
         save(draw_grids(result), plot)

@@ -1,4 +1,4 @@
-"""Commands for those who publish: study, export."""
+"""Commands for publishing results: study, export."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,14 +12,14 @@ from btr.studies.export import BEA_SENTENCES
 
 @app.command()
 def study(
-    plan: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="Sets, candidates and rerankers.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the report goes.")],
+    plan: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The plan: sets, candidates and rerankers.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the report.")],
     as_json: Json = False,
 ) -> None:
     """Make every table and figure of the paper, as one report.
 
-    Candidates, scores and measures that are missing are made, those that are there are used again. After an
-    interruption the same command goes on where it was.
+    Candidates, scores and measures are computed once and stored in the folder. After an interruption, the same
+    command continues where it stopped.
 
     \b
     btr study examples/study.yaml -o report
@@ -32,10 +32,12 @@ def study(
 
 @app.command()
 def export(
-    hypotheses: Annotated[list[Path], typer.Argument(metavar="HYP", help="Text, a sentence a line; in order.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE.zip", help="Where to.")],
+    hypotheses: Annotated[
+        list[Path], typer.Argument(metavar="HYP", help="Text, one sentence per line; several are joined.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE.zip", help="The archive to write.")],
     bea: Annotated[bool, typer.Option("--bea", help="For the BEA-19 competition on CodaLab.")] = False,
-    sentences: Annotated[int, typer.Option(min=1, help="How many the set has.")] = BEA_SENTENCES,
+    sentences: Annotated[int, typer.Option(min=1, help="How many sentences the test set has.")] = BEA_SENTENCES,
     as_json: Json = False,
 ) -> None:
     """Pack an output for a competition.
@@ -44,7 +46,7 @@ def export(
     btr export --bea corrected.txt -o submission.zip
     """
     if not bea:
-        raise InputError("say for which competition, e.g. btr export --bea corrected.txt -o submission.zip")
+        raise InputError("name the competition, e.g. btr export --bea corrected.txt -o submission.zip")
     import btr
     from btr.tables import print_exported
 

@@ -1,39 +1,52 @@
-"""`btr export`: outputs as those take them who score them."""
+"""`btr export`: pack an output for a competition."""
 
 import zipfile
-from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from btr.corpus.files import PathLike, read_text, writing
+from btr.corpus.files import PathLike, Paths, as_paths, read_text, writing
 from btr.errors import InputError
 
 BEA_SENTENCES = 4477  # of the BEA-19 test set
-EPOCH = 1980, 1, 1, 0, 0, 0  # the same output, the same archive
+EPOCH = 1980, 1, 1, 0, 0, 0  # a fixed date, so that the same output gives the same archive
 
 
-def export(hypotheses: Sequence[PathLike], output: PathLike, *, sentences: int = BEA_SENTENCES) -> dict[str, Any]:
-    """Write the archive that the BEA-19 competition on CodaLab takes; gives its text file's name and length.
+@dataclass(frozen=True)
+class Exported:
+    """The archive, the name of the text file in it, and how many sentences that has."""
 
-    It holds one text file with a corrected sentence a line, in the test set's order. Several files are put one after
-    the other.
+    archive: str
+    file: str
+    sentences: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it."""
+        return asdict(self)
+
+
+def export(hypotheses: Paths, output: PathLike, *, sentences: int = BEA_SENTENCES) -> Exported:
+    """Write the archive that the BEA-19 competition on CodaLab takes.
+
+    It holds one text file with one corrected sentence per line, in the test set's order. Several files are joined.
     """
     if Path(output).suffix != ".zip":
-        raise InputError(f"{output}: the archive's name ends in .zip.")
-    lines = [line for path in hypotheses for line in read_text(path)]
+        raise InputError(f"{output}: the archive's name must end in .zip.")
+    paths = as_paths(hypotheses)
+    lines = [line for path in paths for line in read_text(path)]
     if len(lines) != sentences:
         raise InputError(
-            f"{' + '.join(map(str, hypotheses))}: has {len(lines):,} sentences, but the set has {sentences:,}; "
-            "for another set than BEA-19's test, say its number with --sentences."
+            f"{' + '.join(map(str, paths))}: has {len(lines):,} sentences, but the set has {sentences:,}; "
+            "for another set than BEA-19's test set, give its number with --sentences."
         )
     blank = next((number for number, line in enumerate(lines, 1) if not line.strip()), None)
     if blank:
-        raise InputError(f"sentence {blank:,} of the output is empty; where nothing is corrected, give the source.")
+        raise InputError(f"sentence {blank:,} of the output is empty; where nothing is corrected, repeat the source.")
     name = f"{Path(output).stem}.txt"
     entry = zipfile.ZipInfo(name, EPOCH)
     entry.compress_type = zipfile.ZIP_DEFLATED
     with writing(output) as file:
-        out: IO[bytes] = file.buffer  # type: ignore[attr-defined]
-        with zipfile.ZipFile(out, "w") as archive:
+        binary: IO[bytes] = file.buffer  # type: ignore[attr-defined]
+        with zipfile.ZipFile(binary, "w") as archive:
             archive.writestr(entry, "".join(f"{line}\n" for line in lines))
-    return {"archive": str(output), "file": name, "sentences": len(lines)}
+    return Exported(str(output), name, len(lines))

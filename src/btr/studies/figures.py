@@ -1,151 +1,153 @@
-"""Figures of a study, in colours that colour-blind people can tell apart, legible at 360 pixels and on paper."""
+"""The paper's figures: cross-entropy by position, probability by rank, what λ does, and training curves."""
 
-from collections.abc import Mapping, Sequence
-from itertools import cycle
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import matplotlib
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, TwoSlopeNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from btr.corpus.files import PathLike, writing
-from btr.decisions.tune import Tuned, TunedModel
-from btr.errors import InputError
-from btr.training.history import History
-from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, smooth
+from btr.corpus.files import file_signature
+from btr.studies import plots
+from btr.studies.losses import LENGTHS
+from btr.studies.plan import file_stem
+from btr.studies.result_tables import describe_tops
+from btr.studies.results import Results
+from btr.studies.table import NotComputed
+from btr.training.history import LOG, History
+from btr.training.recipe import expand
 
-Curve = tuple[Sequence[float], Sequence[float]]
-
-KINDS = "png", "svg", "pdf"
-DIVERGING = "PuOr"  # orange is worse than the base model, purple better
-MOST_TOLD = 11  # columns, with the value in each cell
-COLOURS = BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"  # of Okabe and Ito
-DASHES = "-", "--", "-.", ":"
-MARKERS = "osD^vPX"
+RANK_FIGURES = {"m2": "4", "errant": "12", "gleu": "15"}  # the paper's numbers, by metric
+THRESHOLD_FIGURES = {"m2": "8 and 9", "errant": "10 and 11", "gleu": "13 and 14"}
+SCORES = {"precision": "precision", "recall": "recall", "gleu": "GLEU"}
 
 
-def save(figure: Figure, path: PathLike) -> None:
-    """Write a figure, of the kind that the file's name says."""
-    kind = Path(path).suffix[1:].lower()
-    if kind not in KINDS:
-        raise InputError(f"{path}: a figure's name ends in one of {', '.join('.' + known for known in KINDS)}.")
-    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same data, the same file
-    with matplotlib.rc_context(STYLE), writing(path) as file:
-        figure.savefig(file.buffer, format=kind, dpi=200, metadata=dated.get(kind))  # type: ignore[attr-defined]
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure of the report, with the number that it has in the paper."""
+
+    file_stem: str
+    number: str
+    title: str
+    drawing: Figure
+    description: str  # the same in words, for readers who cannot see the figure
+    signatures: Mapping[str, str]
 
 
-def draw_grids(tuned: Tuned) -> Figure:
-    """Draw the score by number of candidates and threshold, one map per model; grey where it equals the base score."""
-    base = tuned.base.value
-    largest = max(1e-9, *(abs(value - base) for model in tuned.models for row in model.grid for value in row))
-    heights = [len(model.tops) for model in tuned.models]
-    scale, colours = TwoSlopeNorm(0, -largest, largest), matplotlib.colormaps[DIVERGING]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure((WIDTH, sum(0.28 * count + 0.75 for count in heights)), layout="constrained")
-        panels = figure.subplots(len(heights), squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
-        for axes, model in zip(panels, tuned.models):
-            draw_grid(axes, model, tuned.thresholds, base, scale, colours)
-    return figure
+def losses_figure(results: Results) -> ReportFigure | NotComputed:
+    """Draw figure 3."""
+    plan = results.plan
+    title = (
+        f"Cross-entropy of the token y_j by its position j, mean over the gold targets of {plan.validation} with "
+        f"{LENGTHS.start} to {LENGTHS.stop - 1} tokens"
+    )
+    if not results.losses:
+        return NotComputed("Figure 3", title, "no reranker of this study gives each token a score, or no target fits.")
+    curves = {name: (range(1, len(curve.values) + 1), curve.values) for name, curve in results.losses.items()}
+    description = "; ".join(
+        f"{name}: {curve.values[0]:.2f} at the first, {curve.values[-1]:.2f} at the last"
+        for name, curve in results.losses.items()
+    )
+    gold = results.bases[plan.base, plan.validation].measures.signature
+    signatures = {name: f"{gold} · {curve.signature}" for name, curve in results.losses.items()}
+    drawing = plots.draw_lines(curves, "position j", "cross-entropy", markers=False)
+    title += ". Masked models predict every token here, also those that score by contrast."
+    if absent := [name for name in plan.rerankers if name not in results.losses]:
+        title += f" Without a curve, since they score whole sentences: {', '.join(absent)}."
+    return ReportFigure("figure-03", "Figure 3", title, drawing, description, signatures)
 
 
-def draw_grid(
-    axes: Axes, model: TunedModel, thresholds: Sequence[float], base: float, scale: TwoSlopeNorm, colours: Colormap
-) -> None:
-    """Draw one model's map."""
-    values = np.array(model.grid)
-    shown = np.ma.masked_where(~np.array(model.changed), values - base)
-    axes.set_facecolor("#e5e5e5")
-    axes.imshow(shown, cmap=colours, norm=scale, aspect="auto")
-    if len(thresholds) <= MOST_TOLD:
-        for (k, n), value in np.ndenumerate(values):
-            ink = "k" if np.ma.is_masked(shown[k, n]) else ink_on(colours(scale(value - base)))
-            axes.text(n, k, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=ink)
-    best = thresholds.index(model.best.threshold), model.tops.index(model.best.top or 0)
-    axes.plot(*best, "s", markersize=16, fillstyle="none", color="k", markeredgewidth=1.2)
-    ticks = range(0, len(thresholds), max(1, round(len(thresholds) / 11)))
-    axes.set_xticks(ticks, [f"{thresholds[k]:g}" for k in ticks])
-    axes.set_yticks(range(len(model.tops)), [str(top) for top in model.tops])
-    axes.set(xlabel="λ", ylabel="candidates")
-    title = f"{model.scores}: base {base:.2f}, best {model.best_score.value:.2f}"
-    axes.set_title(title, fontsize=8, loc="left")
+def ranks_figure(results: Results, dataset: str) -> ReportFigure:
+    """Draw figure 4, 12 or 15."""
+    plan, base = results.plan, results.plan.base
+    probabilities = {
+        name: results.reranked[name, base, dataset].measures.mean_probabilities
+        for name in plan.rerankers
+        if (name, base, dataset) in results.reranked
+    }
+    curves = {name: (range(1, len(values) + 1), values) for name, values in probabilities.items()}
+    number = RANK_FIGURES[plan.sets[dataset].metric]
+    tops = {name: len(values) for name, values in probabilities.items()}
+    title = f"Mean probability f(y|x) of each rank on {dataset}, over {describe_tops(tops)} of {base}."
+    description = "; ".join(
+        f"{name}: " + ", ".join(f"{value:.2f}" for value in values) for name, values in probabilities.items()
+    )
+    signatures = {name: results.signature(base, dataset, name, top) for name, top in tops.items()}
+    drawing = plots.draw_lines(curves, "rank", "mean probability")
+    stem = f"figure-{number.zfill(2)}-{file_stem(dataset)}"
+    return ReportFigure(stem, f"Figure {number}", title, drawing, description, signatures)
 
 
-def ink_on(colour: Sequence[float]) -> str:
-    """Black or white, whichever stands out more."""
-    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in colour[:3]]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "k" if luminance > 0.179 else "w"
+def threshold_figure(results: Results, dataset: str, main: str) -> ReportFigure:
+    """Draw figures 8 and 9, 10 and 11, or 13 and 14."""
+    base = results.plan.base
+    result = results.reranked[main, base, dataset]
+    points, top = result.measures.by_threshold, result.settings.top
+    names = {score: name for score, name in SCORES.items() if score in points[0].whole}
+    numbers = THRESHOLD_FIGURES[results.plan.sets[dataset].metric]
+    title = (
+        f"What λ does on {dataset}: {main} with {top} candidates of {base}. Suggestions accepted, their scores beside "
+        "the base model’s on the same sentences, and the scores of the whole set."
+    )
+    description = "; ".join(
+        f"λ = {point.threshold:g}: {point.accepted_percent:.1f} % accepted, "
+        + ", ".join(f"{name} {point.whole[score]:.2f}" for score, name in names.items())
+        for point in points
+    )
+    signatures = {main: results.signature(base, dataset, main, top)}
+    stem = f"figure-{numbers.split()[0].zfill(2)}-{file_stem(dataset)}"
+    drawing = plots.draw_thresholds(points, names)
+    return ReportFigure(stem, f"Figures {numbers}", title, drawing, description, signatures)
 
 
-def draw_lines(curves: Mapping[str, Curve], x: str, y: str, markers: bool = True) -> Figure:
-    """One line a name, told apart by colour, dashes and markers; the legend stands below."""
-    rows = (len(curves) + 1) // 2
-    with matplotlib.rc_context(STYLE):
-        figure = Figure((WIDTH, HEIGHT + 0.2 * rows + 0.1), layout="constrained")
-        axes = figure.subplots()
-        plot_lines(axes, curves, markers)
-        axes.set(xlabel=x, ylabel=y)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
-    return figure
+def training_figure(results: Results, number: str) -> ReportFigure | NotComputed:
+    """Draw figure 6 (pre-training) or 7 (fine-tuning)."""
+    is_pretraining, plan = number == "6", results.plan
+    histories = results.pretraining if is_pretraining else results.finetuning
+    phase, key = ("pre-training", "pretraining") if is_pretraining else ("fine-tuning", "finetuning")
+    runs = plan.pretraining if is_pretraining else plan.finetuning
+    title = f"Training loss during {phase}"
+    if not histories:
+        return NotComputed(f"Figure {number}", title, f"the study names no runs (key {key}).")
+    validated = None if is_pretraining else scores_without_threshold(histories)
+    if validated:
+        title += f"; and F0.5 without λ, of the runs that were validated on {validated.gold}"
+    description = "; ".join(
+        f"{name}: loss {history.updates[0]['loss']:.3f} at step {history.updates[0]['step']:,}, "
+        f"{history.updates[-1]['loss']:.3f} at step {history.updates[-1]['step']:,}"
+        for name, history in histories.items()
+        if history.updates
+    )
+    drawing = plots.draw_training(histories, validated.curves if validated else {})
+    signatures = {
+        name: f"run:{Path(run).name}|{file_signature(Path(expand(run)) / LOG, 'log')}" for name, run in runs.items()
+    }
+    stem = f"figure-{number.zfill(2)}"
+    return ReportFigure(stem, f"Figure {number}", f"{title}.", drawing, description, signatures)
 
 
-def plot_lines(axes: Axes, curves: Mapping[str, Curve], markers: bool = True) -> None:
-    """Add lines to axes."""
-    for (name, (xs, ys)), colour, dash, marker in zip(curves.items(), cycle(COLOURS), cycle(DASHES), cycle(MARKERS)):
-        axes.plot(xs, ys, dash, marker=marker if markers else "", color=colour, linewidth=1.5, markersize=4, label=name)
+@dataclass(frozen=True)
+class ValidationCurves:
+    """F0.5 by epoch of runs that were validated with the same gold."""
+
+    gold: str
+    curves: Mapping[str, plots.Curve]
 
 
-def draw_thresholds(points: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Figure:
-    """Figures 8 to 14: by λ the share accepted, the scores of the accepted before and after, and those of the set.
+def scores_without_threshold(histories: Mapping[str, History]) -> ValidationCurves | None:
+    """Return F0.5 without a threshold by epoch, of the runs that were validated with the most common gold.
 
-    `names` says which scores, and what they are called.
+    A single run with a single value is nothing to draw.
     """
-    thresholds = [point["threshold"] for point in points]
-    known = [point for point in points if "after" in point]
-    at = [point["threshold"] for point in known]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure((WIDTH, 1.2 * (3 + len(names)) + 0.6), layout="constrained")
-        share, accepted, *whole = figure.subplots(2 + len(names), sharex=True, height_ratios=[1, 2, *[1] * len(names)])
-        share.bar(thresholds, [point["accepted"] for point in points], width=0.07, color=GREY)
-        share.set(ylabel="accepted (%)")
-        for axes, (score, name), colour, marker in zip(whole, names.items(), COLOURS, MARKERS):
-            style: Any = {"color": colour, "marker": marker, "linewidth": 1.5, "markersize": 4}
-            for side, who, dash, fill in (("after", "suggested", "-", "full"), ("before", "base", "--", "none")):
-                values = [point[side][score] for point in known]
-                accepted.plot(at, values, dash, fillstyle=fill, label=f"{name}, {who}", **style)
-            axes.plot(thresholds, [point["whole"][score] for point in points], **style)
-            axes.set(ylabel=f"{name},\nwhole set (%)")
-            axes.margins(y=0.2)
-        accepted.set(ylabel="of the accepted (%)")
-        accepted.margins(y=0.25)
-        low, high = accepted.get_ylim()
-        accepted.set_ylim(max(low, -5), min(high, 105))
-        whole[-1].set(xlabel="λ", xticks=thresholds[::2])
-        if known:
-            figure.legend(*accepted.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
-    return figure
-
-
-def draw_training(histories: Mapping[str, History], scores: Mapping[str, Curve]) -> Figure:
-    """Figures 6 and 7: training loss by steps; and scores by epochs, where there are any."""
-    losses: dict[str, Curve] = {name: smooth(own) for name, own in histories.items() if own.updates}
-    panels: list[tuple[str, str, Mapping[str, Curve]]] = [("step", "training loss", losses)]
-    if scores:
-        panels.append(("epoch", "F0.5 without λ (%)", scores))
-    with matplotlib.rc_context(STYLE):
-        height = HEIGHT * len(panels) + 0.2 * ((len(histories) + 1) // 2) + 0.1
-        figure = Figure((WIDTH, height), layout="constrained")
-        for axes, (x, y, curves) in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels):
-            plot_lines(axes, {name: curves.get(name, ([], [])) for name in histories}, markers=x == "epoch")
-            axes.set(xlabel=x, ylabel=y)
-            axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
-            if x == "step":
-                axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
-    return figure
+    by_gold: dict[str, dict[str, plots.Curve]] = {}
+    for name, history in histories.items():
+        rows = [(row["epoch"], row["validation"]) for row in history.validations]
+        values = [validation.get("grid", {}).get("0.0") for _, validation in rows]
+        if values and None not in values:
+            parts = rows[0][1].get("signature", "").split("|")
+            gold = next((part.removeprefix("gold:") for part in parts if part.startswith("gold:")), "a set")
+            by_gold.setdefault(gold, {})[name] = [epoch for epoch, _ in rows], values
+    if not by_gold:
+        return None
+    gold, curves = max(by_gold.items(), key=lambda pair: len(pair[1]))
+    is_drawable = sum(len(values) for _, values in curves.values()) > 1
+    return ValidationCurves(gold, curves) if is_drawable else None

@@ -1,112 +1,133 @@
-"""All that a study has found, by base model, reranker and set: what tables and figures are made of."""
+"""All results of a study by base model, reranker and set: what its tables and figures are made from."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
 
 from btr.errors import InputError
+from btr.studies.pipeline import BaseResult, Pipeline, RerankerResult
 from btr.studies.plan import Plan
-from btr.studies.sheets import Cell
-from btr.studies.work import Work
+from btr.studies.records import Example, Interval, TunedGrid
+from btr.studies.table import Cell
 from btr.training.history import History, read_history
 from btr.training.recipe import expand
-
-Found = Mapping[str, Any]
 
 COLUMNS = {"precision": "P", "recall": "R", "f0.5": "F0.5", "gleu": "GLEU"}
 
 
+@dataclass(frozen=True)
+class LossCurve:
+    """The cross-entropy at each position, and what it depends on."""
+
+    values: list[float]
+    signature: str
+
+
 @dataclass
 class Results:
-    """Measures by (candidates, set) and by (reranker, candidates, set); what is not there could not be measured."""
+    """Results by (candidates, set) and by (reranker, candidates, set); what is absent could not be measured."""
 
     plan: Plan
-    bases: dict[tuple[str, str], Found] = field(default_factory=dict)
-    tuned: dict[tuple[str, str, str], Found] = field(default_factory=dict)
-    reranked: dict[tuple[str, str, str], Found] = field(default_factory=dict)
-    decoding: dict[str, Found] = field(default_factory=dict)
-    losses: dict[str, Found] = field(default_factory=dict)
-    examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    bases: dict[tuple[str, str], BaseResult] = field(default_factory=dict)
+    tuned: dict[tuple[str, str, str], TunedGrid] = field(default_factory=dict)
+    reranked: dict[tuple[str, str, str], RerankerResult] = field(default_factory=dict)
+    decoding: dict[str, BaseResult] = field(default_factory=dict)
+    losses: dict[str, LossCurve] = field(default_factory=dict)
+    examples: dict[str, list[Example]] = field(default_factory=dict)
     pretraining: dict[str, History] = field(default_factory=dict)
     finetuning: dict[str, History] = field(default_factory=dict)
 
-    def sets_of(self, writer: str) -> list[str]:
-        """The sets for which a base model's candidates are at hand."""
-        return [name for name in self.plan.sets if (writer, name) in self.bases]
+    def sets_of(self, generator: str) -> list[str]:
+        """Return the sets for which there are candidates of a base model."""
+        return [name for name in self.plan.sets if (generator, name) in self.bases]
 
-    def rerankers_of(self, writer: str) -> list[str]:
-        """The rerankers that have scored a base model's candidates."""
-        return [name for name in self.plan.rerankers if (name, writer, self.plan.validation) in self.tuned]
+    def rerankers_of(self, generator: str) -> list[str]:
+        """Return the rerankers that have scored a base model's candidates."""
+        return [name for name in self.plan.rerankers if (name, generator, self.plan.validation) in self.tuned]
 
-    def signature(self, writer: str, own: str, reranker: str = "", **setting: Any) -> str:
-        """What a figure depends on: metric and gold, candidates, reranker and its setting."""
-        base = self.bases[writer, own]
-        parts = [base["signature"], f"candidates:{base['source']}"]
-        if reranker:
-            told = "".join(f"|{name}:{value:g}" for name, value in setting.items())
-            parts.append(self.reranked[reranker, writer, own]["reranker"] + told)
-        return " · ".join(parts)
+    def sets_of_main(self) -> list[str]:
+        """Return the sets on which the main reranker has scored the base model's candidates."""
+        main, base = self.plan.main_reranker, self.plan.base
+        return [name for name in self.sets_of(base) if (main, base, name) in self.reranked]
+
+    def base_signature(self, generator: str, dataset: str) -> str:
+        """Return what a base model's score depends on: metric, gold and candidates."""
+        result = self.bases[generator, dataset]
+        return f"{result.measures.signature} · candidates:{result.candidates_signature}"
+
+    def signature(
+        self, generator: str, dataset: str, reranker: str, top: int | None = None, threshold: float | None = None
+    ) -> str:
+        """Return what a reranker's score depends on: metric, gold, candidates, reranker and its settings."""
+        parts = [self.base_signature(generator, dataset), self.reranker_signature(reranker, generator, dataset)]
+        settings = {"top": top, "threshold": threshold}
+        suffix = "".join(f"|{name}:{value:g}" for name, value in settings.items() if value is not None)
+        return " · ".join(parts) + suffix
+
+    def reranker_signature(self, reranker: str, generator: str, dataset: str) -> str:
+        """Return the signature of a reranker's models."""
+        return self.reranked[reranker, generator, dataset].measures.reranker_signature
+
+    def tuned_signature(self, generator: str, dataset: str, reranker: str) -> str:
+        """Return the signature of a reranker's score with the settings that it was measured with."""
+        settings = self.reranked[reranker, generator, dataset].settings
+        return self.signature(generator, dataset, reranker, settings.top, settings.threshold)
 
 
-def gather(work: Work) -> Results:
-    """Run what is missing, and collect everything."""
-    plan = work.plan
+def collect(pipeline: Pipeline) -> Results:
+    """Compute what is missing, and collect all results."""
+    plan = pipeline.plan
     results = Results(plan)
     for name, run in plan.pretraining.items():
         results.pretraining[name] = read_history(expand(run))
     for name, run in plan.finetuning.items():
         results.finetuning[name] = read_history(expand(run))
-    for writer, own in product(plan.candidates, plan.sets):
-        if base := work.base(plan.candidates[writer], work.sets[own]):
-            results.bases[writer, own] = base
-    if not work.can_score(plan.rerankers[plan.chief], plan.base, work.validation):
+    for generator, dataset in product(plan.candidates, plan.sets):
+        if base := pipeline.base(plan.candidates[generator], dataset):
+            results.bases[generator, dataset] = base
+    if (main := plan.main_reranker) and not pipeline.can_score(plan.rerankers[main], plan.base, plan.validation):
         raise InputError(
-            f"{plan.chief} is looked at closely, and needs log-probabilities, which the candidates of {plan.base} come "
-            "without; name another main."
+            f"the main reranker, {main}, needs log-probabilities, which the candidates of {plan.base} come without; "
+            "name another as main."
         )
-    for name, decoder in plan.decoding.items():
-        if base := work.base(decoder, work.validation):
+    for name, method in plan.decoding.items():
+        if base := pipeline.base(method, plan.validation):
             results.decoding[name] = base
-    for (name, reranker), (writer, own) in product(plan.rerankers.items(), results.bases):
-        if measured := work.measured(reranker, writer, work.sets[own]):
-            results.reranked[name, writer, own] = measured
-        if tuned := work.tuned(reranker, writer, work.sets[own]):
-            results.tuned[name, writer, own] = tuned
-    for own in results.sets_of(plan.base):
-        results.examples[own] = work.examples(work.sets[own])
-    results.losses = losses(work)
+    for (name, reranker), (generator, dataset) in product(plan.rerankers.items(), results.bases):
+        if reranked := pipeline.reranked(reranker, generator, dataset):
+            results.reranked[name, generator, dataset] = reranked
+        if tuned := pipeline.tuned(reranker, generator, dataset):
+            results.tuned[name, generator, dataset] = tuned
+    for dataset in results.sets_of(plan.base):
+        results.examples[dataset] = pipeline.examples(dataset)
+    results.losses = collect_losses(pipeline)
     return results
 
 
-def losses(work: Work) -> dict[str, Found]:
-    """The cross-entropy by position of the base model and of every reranker with models: seeds' mean, kinds' sum.
+def collect_losses(pipeline: Pipeline) -> dict[str, LossCurve]:
+    """Return the loss curves of the base model and of every reranker with models: seeds' mean, kinds' sum.
 
-    A mixture has none: its weights are for means of whole sentences.
+    A mixture has none, since its weights are for the scores of whole sentences.
     """
-    plan = work.plan
-    models = {name: own.models for name, own in plan.rerankers.items() if own.models and not own.mix}
+    plan = pipeline.plan
+    models = {
+        name: reranker.models for name, reranker in plan.rerankers.items() if reranker.models and not reranker.mix
+    }
     if model := plan.candidates[plan.base].model:
         models = {plan.base: [f"l2r:{model}"], **models}
-    found: dict[str, Found] = {}
+    curves: dict[str, LossCurve] = {}
     for name, specs in models.items():
-        measured = [own for own in map(work.losses, specs) if own and own["curve"]]
+        measured = [losses for losses in map(pipeline.losses, specs) if losses and losses.curve]
         if len(measured) < len(specs):
             continue
         by_kind: dict[str, list[list[float]]] = {}
-        for spec, own in zip(specs, measured):
-            by_kind.setdefault(spec.partition(":")[0], []).append(own["curve"])
-        means = [[sum(values) / len(values) for values in zip(*curves)] for curves in by_kind.values()]
-        signature = " + ".join(f"{own['signature']}|targets:{own['targets']}" for own in measured)
-        found[name] = {"curve": [sum(values) for values in zip(*means)], "signature": signature}
-    return found
+        for spec, losses in zip(specs, measured):
+            by_kind.setdefault(spec.partition(":")[0], []).append(losses.curve)
+        means = [[sum(values) / len(values) for values in zip(*seeds)] for seeds in by_kind.values()]
+        signature = " + ".join(f"{losses.signature}|targets:{losses.targets}" for losses in measured)
+        curves[name] = LossCurve([sum(values) for values in zip(*means)], signature)
+    return curves
 
 
-def known_by(scores: Mapping[str, float]) -> float:
-    """The one number that a metric is known by, the last of its scores."""
-    return list(scores.values())[-1]
-
-
-def figure(value: float, signature: str, interval: Any = None) -> Cell:
-    """A score with two digits, as the paper has it."""
-    return Cell(f"{value:.2f}", value, tuple(interval) if interval else None, signature)
+def score_cell(value: float, signature: str, interval: Interval | None = None) -> Cell:
+    """Return a score with two digits, as the paper prints it."""
+    return Cell(f"{value:.2f}", value, interval, signature)

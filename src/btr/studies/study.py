@@ -1,38 +1,55 @@
-"""`btr study`: a plan in, every table and figure of the paper out, as one report."""
+"""`btr study`: from a plan to a report with every table and figure of the paper."""
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from btr.corpus.files import PathLike
 from btr.errors import InputError
-from btr.studies.stages import Stages
 
 
-def study(plan: PathLike, output: PathLike) -> dict[str, Any]:
-    """Run what is missing of a study, and write its report to a folder; gives what is in it, and what was run.
+@dataclass(frozen=True)
+class StudyReport:
+    """Where the report is, which stages were run for it, and what it does not have."""
 
-    Stages that are done are kept in the folder's `work`, by the content of what they depend on.
+    report: str
+    files: list[str]
+    ran: Mapping[str, int]  # runs of each stage; what was in the cache was not run
+    gaps: Mapping[str, str]  # why a table or figure was not computed, by its number
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it."""
+        return asdict(self)
+
+
+def study(plan: PathLike, output: PathLike) -> StudyReport:
+    """Compute what is missing of a study, and write its report to a folder.
+
+    Results of the stages are stored in the folder `work` below it, under a hash of what they depend on.
     """
     try:
-        from btr.studies.contents import contents
+        from btr.studies.cache import StudyCache
+        from btr.studies.pipeline import Pipeline
         from btr.studies.plan import read_plan
         from btr.studies.report import write_report
-        from btr.studies.results import gather
-        from btr.studies.sheets import Gap
-        from btr.studies.work import Work
+        from btr.studies.results import collect
+        from btr.studies.sections import make_sections
+        from btr.studies.table import NotComputed
     except ImportError as error:
         raise InputError(f"a study needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{output}: is a file; name a folder for the report.")
-    stages = Stages(folder / "work")
-    results = gather(Work(read_plan(plan), stages))
-    sections = contents(results)
-    names = write_report(folder, results, sections, f"btr study {plan} -o {output}")
-    return {
-        "report": str(folder / "report.html"),
-        "files": names,
-        "ran": dict(sorted(Counter(stages.ran).items())),
-        "gaps": {item.number: item.why for _, items in sections for item in items if isinstance(item, Gap)},
-    }
+    cache = StudyCache(folder / "work")
+    results = collect(Pipeline(read_plan(plan), cache))
+    sections = make_sections(results)
+    files = write_report(folder, results, sections, f"btr study {plan} -o {output}")
+    items = [item for section in sections for item in section.items]
+    return StudyReport(
+        str(folder / "report.html"),
+        files,
+        dict(sorted(Counter(cache.computed).items())),
+        {item.number: item.reason for item in items if isinstance(item, NotComputed)},
+    )

@@ -1,5 +1,5 @@
-from btr.studies.figures import draw_grids, draw_training
-from btr.studies.pictures import plain_scores
+from btr.studies.figures import scores_without_threshold
+from btr.studies.plots import draw_grids, draw_training
 from btr.training.history import History
 
 
@@ -28,12 +28,12 @@ def test_only_runs_that_can_be_compared_have_scores():
         "C": run("x.m2#1", 32.0),
         "D": run("x.m2#1", 50.0, plain=False),
     }
-    gold, scores = plain_scores(histories)
-    assert gold == "x.m2#1"
-    assert scores == {"A": ([1, 2], [30.0, 31.0]), "C": ([1], [32.0])}
-    assert plain_scores({"D": histories["D"]}) == ("", {})
-    assert plain_scores({"B": histories["B"]}) == ("", {})  # one value is no curve
-    loss, score = draw_training(histories, scores).axes
+    validated = scores_without_threshold(histories)
+    assert validated.gold == "x.m2#1"
+    assert validated.curves == {"A": ([1, 2], [30.0, 31.0]), "C": ([1], [32.0])}
+    assert scores_without_threshold({"D": histories["D"]}) is None
+    assert scores_without_threshold({"B": histories["B"]}) is None  # one value is no curve
+    loss, score = draw_training(histories, validated.curves).axes
     assert [line.get_label() for line in loss.lines] == ["A", "B", "C", "D"]  # all have the same colours in both
     assert [list(line.get_ydata()) for line in score.lines] == [[30.0, 31.0], [], [32.0], []]
 

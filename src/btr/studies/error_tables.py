@@ -1,0 +1,103 @@
+"""The paper's tables by level of the writers, operation and type of error."""
+
+from btr.studies.measures import ALL_LEVELS, frequent_types
+from btr.studies.plan import file_stem
+from btr.studies.records import Comparison, ErrorScores, LevelScores, MetricScores, main_score
+from btr.studies.result_tables import DELTA, difference_cell
+from btr.studies.results import Results, score_cell
+from btr.studies.table import EMPTY, Cell, ColumnGroup, NotComputed, Row, Table, embolden
+
+OPERATIONS = "Missing", "Replacement", "Unnecessary"
+DELTA_NOTE = f"{DELTA}: by a paired bootstrap over sentences; † where the difference is significant (p < 0.05)."
+
+
+def level_table(results: Results, dataset: str, main: str) -> Table:
+    """Make Table 22: F0.5 by CEFR level and operation, for the base model and the main reranker."""
+    base = results.plan.base
+    comparisons = results.reranked[main, base, dataset].measures.error_comparisons
+    assert comparisons is not None
+    sides = list[list[Row]]()
+    signatures = side_signatures(results, dataset, main)
+    for name, errors in error_scores(results, dataset, main).items():
+        levels = {**errors.by_level, ALL_LEVELS: LevelScores(set_scores(results, name, dataset), errors.by_operation)}
+        rows = []
+        for level, scores in levels.items():
+            values = [error_cell(scores.by_operation.get(operation), signatures[name]) for operation in OPERATIONS]
+            delta = EMPTY if name == base else comparison_cell(comparisons.by_level[level], signatures[name])
+            line_above = name != base and not rows
+            rows.append(
+                Row(f"{name}, {level}", [*values, error_cell(scores.scores, signatures[name]), delta], line_above)
+            )
+        sides.append(rows)
+    pairs = [embolden_pair(*pair) for pair in zip(*sides)]
+    rows = [row for side in zip(*pairs) for row in side]
+    title = f"F0.5 on {dataset} by level and operation, with candidates from {base}. Bold: the higher of the two."
+    groups = [ColumnGroup(None, [*OPERATIONS, "All", DELTA])]
+    stem = f"table-22-{file_stem(dataset)}"
+    return Table(stem, "Table 22", title, "Model, level", groups, rows, [DELTA_NOTE], signatures)
+
+
+def type_table(results: Results, dataset: str, main: str) -> Table | NotComputed:
+    """Make Table 23: F0.5 by the most frequent types of errors."""
+    base = results.plan.base
+    title = f"F0.5 on {dataset} by type of error, with candidates from {base}"
+    by_types = {name: errors.by_type for name, errors in error_scores(results, dataset, main).items()}
+    base_types = by_types[base]
+    if base_types is None:
+        return NotComputed("Table 23", title, "the gold's edits have no types of ERRANT.")
+    types, signatures = frequent_types(base_types), side_signatures(results, dataset, main)
+    rows = [
+        Row(name, [error_cell((by_type or {}).get(kind), signatures[name]) for kind in types])
+        for name, by_type in by_types.items()
+    ]
+    comparisons = results.reranked[main, base, dataset].measures.error_comparisons
+    assert comparisons is not None
+    gains = [
+        comparison_cell(comparisons.by_type[kind], signatures[main]) if kind in comparisons.by_type else EMPTY
+        for kind in types
+    ]
+    notes = [f"The {len(types)} most frequent types but OTHER.", DELTA_NOTE]
+    listed = [*embolden(rows, range(len(types))), Row(DELTA, gains, line_above=True)]
+    heading, groups = f"{title}. Bold: the higher.", [ColumnGroup(None, types)]
+    return Table(f"table-23-{file_stem(dataset)}", "Table 23", heading, "Model", groups, listed, notes, signatures)
+
+
+def error_scores(results: Results, dataset: str, main: str) -> dict[str, ErrorScores]:
+    """Return the scores by error of the base model and the main reranker, by name."""
+    base = results.plan.base
+    scores = {
+        base: results.bases[base, dataset].measures.errors,
+        main: results.reranked[main, base, dataset].measures.errors,
+    }
+    return {name: errors for name, errors in scores.items() if errors is not None}
+
+
+def set_scores(results: Results, name: str, dataset: str) -> MetricScores:
+    """Return the scores of the base model, or of the main reranker, over a whole set."""
+    base = results.plan.base
+    if name == base:
+        return results.bases[base, dataset].measures.base.scores
+    return results.reranked[name, base, dataset].measures.tuned.scores
+
+
+def side_signatures(results: Results, dataset: str, main: str) -> dict[str, str]:
+    """Return the signatures of the base model, and of the main reranker with its settings."""
+    base = results.plan.base
+    return {base: results.base_signature(base, dataset), main: results.tuned_signature(base, dataset, main)}
+
+
+def error_cell(scores: MetricScores | None, signature: str) -> Cell:
+    """Return the main score over some errors, if there are any."""
+    return score_cell(main_score(scores), signature) if scores else EMPTY
+
+
+def comparison_cell(comparison: Comparison, signature: str) -> Cell:
+    """Return the difference of the main reranker to the base model."""
+    difference = comparison.suggested - comparison.base
+    return difference_cell(difference, comparison.interval, comparison.p_bootstrap, signature)
+
+
+def embolden_pair(first: Row, second: Row) -> tuple[Row, Row]:
+    """Return two rows with the higher of each two cells in bold."""
+    marked_first, marked_second = embolden([first, second], range(len(first.cells) - 1))
+    return marked_first, marked_second

@@ -1,0 +1,274 @@
+"""The paper's tables of results: main results, decoding, seeds, time and examples."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from btr.rerankers.free import Base
+from btr.studies.examples import MAX_WORDS, mark_corrections
+from btr.studies.records import ComparedScores, Example, Interval, SystemScores, main_score
+from btr.studies.results import COLUMNS, Results, score_cell
+from btr.studies.table import EMPTY, Cell, ColumnGroup, NotComputed, Row, Table, embolden
+
+SIGNIFICANT = 0.05
+DELTA = "Δ base [95 %]"
+CROSSED_COLUMNS = ["cross-validated", f"its {DELTA}"]  # of the validation set
+MINUS = str.maketrans("-", "−")
+
+
+def main_results(results: Results, generator: str, number: str, file_stem: str) -> Table:
+    """Make Table 5, or Tables 7 and 27 for a larger base model: oracle, base, every reranker with and without λ."""
+    plan, sets = results.plan, results.sets_of(generator)
+    validation, rerankers = plan.validation, results.rerankers_of(generator)
+    groups, signatures = [], {}
+    for dataset in sets:
+        heads = [*map(column_name, results.bases[generator, dataset].measures.base.scores), DELTA]
+        groups.append(ColumnGroup(dataset, heads + (CROSSED_COLUMNS if dataset == validation else [])))
+        signatures[dataset] = results.base_signature(generator, dataset)
+    count = max(results.bases[generator, dataset].measures.candidates for dataset in sets)
+    rows = [
+        Row(f"Oracle ({count} candidates)", base_cells(results, generator, sets, oracle=True)),
+        Row(generator, base_cells(results, generator, sets), line_above=True),
+    ]
+    for reranker in rerankers:
+        settings = results.reranked[reranker, generator, validation].settings
+        signature = results.reranker_signature(reranker, generator, validation)
+        signatures[reranker] = f"{signature}|top:{settings.top}"
+        plain = reranked_cells(results, reranker, generator, sets, tuned=False)
+        if plan.rerankers[reranker].threshold:
+            label = f"{reranker} (λ = {settings.threshold:g})"
+            rows.append(Row(label, reranked_cells(results, reranker, generator, sets, tuned=True)))
+            rows.append(Row("w/o λ", plain, indent=True, full_label=f"{reranker} w/o λ"))
+        else:
+            rows.append(Row(reranker, plain))
+    columns = [name for group in groups for name in group.columns]
+    compared = [k for k, name in enumerate(columns) if name not in (DELTA, CROSSED_COLUMNS[1])]
+    title = f"Results on each set with candidates from {generator}. Bold: the highest, apart from the oracle."
+    notes = main_notes(results, generator)
+    return Table(file_stem, number, title, "Model", groups, embolden(rows, compared, 1), notes, signatures)
+
+
+def main_notes(results: Results, generator: str) -> list[str]:
+    """Say how settings were tuned, how many candidates compete, and which rerankers are missing or change nothing."""
+    plan, rerankers = results.plan, results.rerankers_of(generator)
+    notes = []
+    if rerankers:
+        notes = [
+            f"λ and the number of candidates were tuned on {plan.validation} only. There the tuned score is somewhat "
+            "too high; the cross-validated score is over sentences that had no part in the tuning.",
+            "Δ base: the difference to the base model, with its 95 % interval by a paired bootstrap over sentences; "
+            "† where the difference is significant (p < 0.05).",
+        ]
+        tops = {name: results.reranked[name, generator, plan.validation].settings.top or 0 for name in rerankers}
+        notes.append(f"Rerankers choose among {describe_tops(tops)}; the oracle chooses among all candidates.")
+    careful = [name for name in rerankers if accepts_nothing(results, name, generator)]
+    if careful:
+        notes.append(
+            f"{', '.join(careful)}: no λ is better on {plan.validation} than the base model’s choice, so that it stays."
+        )
+    for absent in (name for name in plan.rerankers if name not in rerankers):
+        needs_log_probs = Base.kind in plan.rerankers[absent].models
+        reason = "they come without the log-probabilities that it needs" if needs_log_probs else "it has no scores"
+        notes.append(f"{absent} does not rerank these candidates: {reason}.")
+    return notes
+
+
+def column_name(score: str) -> str:
+    """Return a score's name as tables print it."""
+    return COLUMNS.get(score, score.upper())
+
+
+def describe_tops(tops: Mapping[str, int]) -> str:
+    """Say how many candidates compete for each reranker."""
+    by_top = {top: [name for name, other in tops.items() if other == top] for top in sorted(set(tops.values()))}
+    if len(by_top) == 1:
+        return f"the top {next(iter(by_top))} candidates"
+    return ", ".join(f"the top {top} candidates ({', '.join(names)})" for top, names in by_top.items())
+
+
+def accepts_nothing(results: Results, reranker: str, generator: str) -> bool:
+    """Return whether the best settings on the validation set accept no suggestion."""
+    verdicts = results.reranked[reranker, generator, results.plan.validation].measures.verdicts
+    return results.plan.rerankers[reranker].threshold and verdicts["accept"].percent == 0
+
+
+def base_cells(results: Results, generator: str, sets: Sequence[str], oracle: bool = False) -> list[Cell]:
+    """Return the row of the base model, or of the oracle."""
+    row = []
+    for dataset in sets:
+        measures = results.bases[generator, dataset].measures
+        system = measures.oracle if oracle else measures.base
+        signature = results.base_signature(generator, dataset) + (" · oracle" if oracle else "")
+        row += [*score_cells(system, signature), EMPTY]
+        if dataset == results.plan.validation:
+            row += [EMPTY if oracle else score_cell(main_score(system.scores), signature), EMPTY]
+    return row
+
+
+def score_cells(system: SystemScores, signature: str) -> list[Cell]:
+    """Return all scores of an output."""
+    return [score_cell(value, signature, system.intervals[name]) for name, value in system.scores.items()]
+
+
+def reranked_cells(results: Results, reranker: str, generator: str, sets: Sequence[str], tuned: bool) -> list[Cell]:
+    """Return a reranker's row, with its threshold or without."""
+    row: list[Cell] = []
+    for dataset in sets:
+        base = results.bases[generator, dataset].measures.base
+        is_validation = dataset == results.plan.validation
+        result = results.reranked.get((reranker, generator, dataset))
+        if result is None:
+            row += [EMPTY] * (len(base.scores) + 1 + (len(CROSSED_COLUMNS) if is_validation else 0))
+            continue
+        threshold = result.settings.threshold if tuned else 0.0
+        signature = results.signature(generator, dataset, reranker, result.settings.top, threshold)
+        system = result.measures.tuned if tuned else result.measures.without_threshold
+        row += [*score_cells(system, signature), gain_cell(base, system, signature)]
+        if is_validation and (tuned or not results.plan.rerankers[reranker].threshold):
+            crossed = results.tuned[reranker, generator, dataset].crossed
+            signature = f"{signature}|folds:{crossed.folds}"
+            row.append(score_cell(main_score(crossed.scores), signature))
+            row.append(difference_cell(crossed.difference, crossed.interval, crossed.p, signature))
+        elif is_validation:
+            row += [EMPTY] * len(CROSSED_COLUMNS)
+    return row
+
+
+def gain_cell(base: SystemScores, system: ComparedScores, signature: str) -> Cell:
+    """Return the difference of a reranker's main score to the base model's."""
+    name = list(base.scores)[-1]
+    difference = system.scores[name] - base.scores[name]
+    return difference_cell(difference, system.differences[name], system.p[name], signature)
+
+
+def difference_cell(value: float, interval: Interval, p: float, signature: str) -> Cell:
+    """Return a difference with its interval, and a dagger if it is significant."""
+    low, high = interval
+    dagger = "†" if p < SIGNIFICANT else ""
+    text = f"{value:+.2f}{dagger} [{low:+.2f}, {high:+.2f}]".translate(MINUS)
+    return Cell(text, value, (low, high), f"{signature}|p:{p:.4f}")
+
+
+def decoding_table(results: Results) -> Table | NotComputed:
+    """Make Table 2: how often the candidates of a decoding method include a reference, and how good they could be."""
+    title = f"Decoding methods on {results.plan.validation}"
+    if not results.decoding:
+        return NotComputed("Table 2", title, "the study names no methods to compare (key decoding).")
+    rows, signatures = [], {}
+    for method, result in results.decoding.items():
+        measures = result.measures
+        signature = f"{measures.signature} · candidates:{result.candidates_signature}"
+        signatures[method] = signature
+        score = list(measures.oracle.scores)[-1]
+        oracle = score_cell(measures.oracle.scores[score], signature, measures.oracle.intervals[score])
+        shares = [score_cell(value, signature) for value in (measures.gold_percent, measures.unique_percent)]
+        rows.append(Row(method, [*shares, oracle]))
+    groups = [ColumnGroup(None, ["Gold (%)", "Unique (%)", f"Oracle ({column_name(score)})"])]
+    return Table("table-02", "Table 2", f"{title}.", "Method", groups, embolden(rows, range(3)), (), signatures)
+
+
+def seed_table(results: Results, number: str) -> Table | NotComputed:
+    """Make Table 20, also Table 9 with the cleaned CoNLL-14: mean and standard deviation over seeds."""
+    generator, title = results.plan.base, "Mean ± standard deviation over seeds"
+    sets = results.sets_of(generator)
+    rows, signatures = [], {}
+    for name in results.rerankers_of(generator):
+        if len(results.reranked[name, generator, results.plan.validation].measures.seeds) < 2:
+            continue
+        row = []
+        for dataset in sets:
+            result = results.reranked.get((name, generator, dataset))
+            if result is None:
+                row.append(EMPTY)
+                continue
+            values = [main_score(scores) for scores in result.measures.seeds]
+            mean, deviation = statistics.mean(values), statistics.stdev(values)
+            signature = results.tuned_signature(generator, dataset, name)
+            signature += f"|seeds:{len(values)}|deviation:{deviation:.4f}"
+            row.append(Cell(f"{mean:.2f} ± {deviation:.2f}", mean, None, signature))
+        rows.append(Row(name, row))
+        signatures[name] = results.reranker_signature(name, generator, results.plan.validation)
+    if not rows:
+        reason = "no reranker of this study has several models of one kind (seeds)."
+        return NotComputed(number, title, reason)
+    notes = ["Sample standard deviation. Every seed is reranked with the settings of all seeds together."]
+    groups = [ColumnGroup(None, [f"{dataset} ({score_name(results, generator, dataset)})" for dataset in sets])]
+    marked = embolden(rows, range(len(sets)))
+    return Table("table-20", number, f"{title}.", "Model", groups, marked, notes, signatures)
+
+
+def score_name(results: Results, generator: str, dataset: str) -> str:
+    """Return the name of a set's main score as tables print it."""
+    return column_name(list(results.bases[generator, dataset].measures.base.scores)[-1])
+
+
+def time_table(results: Results) -> Table:
+    """Make Table 29: the seconds that generating and scoring took."""
+    plan, base = results.plan, results.plan.base
+    sets, rerankers = results.sets_of(base), results.rerankers_of(base)
+    rows, signatures = [], {}
+    for name in plan.candidates:
+        cells = [
+            time_cell(results.bases[name, dataset].seconds, results.base_signature(name, dataset))
+            if (name, dataset) in results.bases
+            else EMPTY
+            for dataset in sets
+        ]
+        rows.append(Row(name, cells))
+        signatures[name] = results.base_signature(name, results.sets_of(name)[0])
+    for k, name in enumerate(rerankers):
+        cells = [
+            time_cell(results.reranked[name, base, dataset].seconds, results.signature(base, dataset, name))
+            if (name, base, dataset) in results.reranked
+            else EMPTY
+            for dataset in sets
+        ]
+        rows.append(Row(name, cells, line_above=k == 0))
+        signatures[name] = results.reranker_signature(name, base, plan.validation)
+    notes = [
+        "Wall-clock seconds of the stage's run, including loading the model; other work on the machine counts.",
+        "–: the file existed, or the stage was interrupted and resumed.",
+    ]
+    count = min(max(plan.top), max(results.bases[base, dataset].measures.candidates for dataset in sets))
+    scoring = f", and to score up to {count} per sentence of {base}" if rerankers else ""
+    title = f"Time (seconds) to write candidates{scoring}."
+    return Table("table-29", "Table 29", title, "Model", [ColumnGroup(None, sets)], rows, notes, signatures)
+
+
+def time_cell(seconds: float | None, signature: str) -> Cell:
+    """Return how long a stage took, if it is known."""
+    if seconds is None:
+        return EMPTY
+    return Cell(f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.1f}", seconds, None, signature)
+
+
+def example_table(results: Results, main: str) -> Table | NotComputed:
+    """Make Tables 1 and 28: sentences that the main reranker changed, for better and for worse, with edits marked."""
+    generator = results.plan.base
+    title = f"Sentences that {main} changed, for better and for worse"
+    rows: list[Row] = []
+    for dataset, examples in results.examples.items():
+        signature = results.base_signature(generator, dataset)
+        for number, example in enumerate(examples, 1):
+            for k, (label, text) in enumerate(example_lines(example, generator)):
+                cell = Cell(text, None, None, signature, None, mark_corrections(example.source, text))
+                gained = "gained" if example.gain > 0 else "lost"
+                shown = f"{dataset}, {gained}: {label}" if k == 0 else label
+                rows.append(Row(shown, [cell], k == 0 and bool(rows), full_label=f"{dataset} {number}: {label}"))
+    if not rows:
+        return NotComputed("Tables 1 and 28", title, f"{main} changed no sentence of {MAX_WORDS} words or fewer.")
+    notes = ["Marked: what differs from the source. In brackets: the models that choose the candidate."]
+    with_examples = [dataset for dataset, examples in results.examples.items() if examples]
+    signatures = {dataset: results.signature(generator, dataset, main) for dataset in with_examples}
+    groups = [ColumnGroup(None, ["Sentence"])]
+    return Table("table-28", "Tables 1 and 28", f"{title}.", "", groups, rows, notes, signatures)
+
+
+def example_lines(example: Example, generator: str) -> list[tuple[str, str]]:
+    """Return the lines of an example, each with its label: source, reference, candidates."""
+    lines = [("source", example.source)]
+    if example.reference is not None:
+        lines.append(("gold", example.reference))
+    for number, candidate in enumerate(example.candidates, 1):
+        names = ([generator] if number == 1 else []) + candidate.chosen_by
+        lines.append((f"candidate {number}" + (f" ({', '.join(names)})" if names else ""), candidate.text))
+    return lines
