@@ -91,6 +91,10 @@ class Metric(ABC):
         """Break the score of some sentences down, by one of `breakdowns`; gives a part for each label."""
         raise NotImplementedError
 
+    def counts_by(self, hypotheses: Sequence[str], rows: Sequence[int], by: str) -> dict[str, Array]:
+        """Return the counts of some sentences by label of a breakdown, for tests of differences."""
+        raise NotImplementedError
+
     def signature(self) -> str:
         """Return what must agree for two scores to be compared.
 

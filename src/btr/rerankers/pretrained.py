@@ -18,7 +18,9 @@ class PretrainedReranker(Reranker):
     def __init__(self, loaded: LoadedModel, budget: int | None = None, model_name: str | None = None) -> None:
         self.model: Any = loaded.model
         self.tokenizer: Any = loaded.tokenizer
-        self.signature = f"{self.kind}|{loaded.signature.partition('|')[2]}"
+        depends = loaded.signature.partition("|")[2]
+        self.signature = f"{self.kind}|{depends}"
+        self.token_signature = f"{self.loads_as}|{depends}"  # of `token_log_probs`, which have no part in `contrast`
         self.budget = budget or BUDGET
         self.same_length = loaded.int8  # int8 sums depend on padding, so only rows of one length are batched
         self.model_name = model_name

@@ -1,9 +1,10 @@
 """The paper's tables by level of the writers, operation and type of error."""
 
+from btr.decisions.rerank import Comparison
 from btr.studies.measures import ALL_LEVELS, frequent_types
 from btr.studies.plan import file_stem
-from btr.studies.records import Comparison, ErrorScores, LevelScores, MetricScores, main_score
-from btr.studies.result_tables import DELTA, difference_cell
+from btr.studies.records import ErrorScores, LevelScores
+from btr.studies.result_tables import DELTA, difference_cell, score_name
 from btr.studies.results import Results, score_cell
 from btr.studies.table import EMPTY, Cell, ColumnGroup, NotComputed, Row, Table, embolden
 
@@ -12,35 +13,36 @@ DELTA_NOTE = f"{DELTA}: by a paired bootstrap over sentences; † where the diff
 
 
 def level_table(results: Results, dataset: str, main: str) -> Table:
-    """Make Table 22: F0.5 by CEFR level and operation, for the base model and the main reranker."""
+    """Make Table 22: the main score by CEFR level and operation, for the base model and the main reranker."""
     base = results.plan.base
     comparisons = results.reranked[main, base, dataset].measures.error_comparisons
     assert comparisons is not None
     sides = list[list[Row]]()
     signatures = side_signatures(results, dataset, main)
     for name, errors in error_scores(results, dataset, main).items():
-        levels = {**errors.by_level, ALL_LEVELS: LevelScores(set_scores(results, name, dataset), errors.by_operation)}
-        rows = []
+        levels = {**errors.by_level, ALL_LEVELS: LevelScores(set_score(results, name, dataset), errors.by_operation)}
+        rows = list[Row]()
         for level, scores in levels.items():
             values = [error_cell(scores.by_operation.get(operation), signatures[name]) for operation in OPERATIONS]
             delta = EMPTY if name == base else comparison_cell(comparisons.by_level[level], signatures[name])
             line_above = name != base and not rows
             rows.append(
-                Row(f"{name}, {level}", [*values, error_cell(scores.scores, signatures[name]), delta], line_above)
+                Row(f"{name}, {level}", [*values, error_cell(scores.score, signatures[name]), delta], line_above)
             )
         sides.append(rows)
     pairs = [embolden_pair(*pair) for pair in zip(*sides)]
     rows = [row for side in zip(*pairs) for row in side]
-    title = f"F0.5 on {dataset} by level and operation, with candidates from {base}. Bold: the higher of the two."
+    score = score_name(results, base, dataset)
+    title = f"{score} on {dataset} by level and operation, with candidates from {base}. Bold: the higher of the two."
     groups = [ColumnGroup(None, [*OPERATIONS, "All", DELTA])]
     stem = f"table-22-{file_stem(dataset)}"
     return Table(stem, "Table 22", title, "Model, level", groups, rows, [DELTA_NOTE], signatures)
 
 
 def type_table(results: Results, dataset: str, main: str) -> Table | NotComputed:
-    """Make Table 23: F0.5 by the most frequent types of errors."""
+    """Make Table 23: the main score by the most frequent types of errors."""
     base = results.plan.base
-    title = f"F0.5 on {dataset} by type of error, with candidates from {base}"
+    title = f"{score_name(results, base, dataset)} on {dataset} by type of error, with candidates from {base}"
     by_types = {name: errors.by_type for name, errors in error_scores(results, dataset, main).items()}
     base_types = by_types[base]
     if base_types is None:
@@ -72,12 +74,12 @@ def error_scores(results: Results, dataset: str, main: str) -> dict[str, ErrorSc
     return {name: errors for name, errors in scores.items() if errors is not None}
 
 
-def set_scores(results: Results, name: str, dataset: str) -> MetricScores:
-    """Return the scores of the base model, or of the main reranker, over a whole set."""
+def set_score(results: Results, name: str, dataset: str) -> float:
+    """Return the score of the base model, or of the main reranker, over a whole set."""
     base = results.plan.base
     if name == base:
-        return results.bases[base, dataset].measures.base.scores
-    return results.reranked[name, base, dataset].measures.tuned.scores
+        return results.bases[base, dataset].measures.base.value
+    return results.reranked[name, base, dataset].measures.tuned.value
 
 
 def side_signatures(results: Results, dataset: str, main: str) -> dict[str, str]:
@@ -86,9 +88,9 @@ def side_signatures(results: Results, dataset: str, main: str) -> dict[str, str]
     return {base: results.base_signature(base, dataset), main: results.tuned_signature(base, dataset, main)}
 
 
-def error_cell(scores: MetricScores | None, signature: str) -> Cell:
-    """Return the main score over some errors, if there are any."""
-    return score_cell(main_score(scores), signature) if scores else EMPTY
+def error_cell(score: float | None, signature: str) -> Cell:
+    """Return the score over some errors, if there are any."""
+    return EMPTY if score is None else score_cell(score, signature)
 
 
 def comparison_cell(comparison: Comparison, signature: str) -> Cell:

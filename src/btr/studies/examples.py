@@ -1,13 +1,13 @@
 """Example sentences of the report (the paper's Tables 1 and 28)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from btr.corpus.scores import Scored
+from btr.decisions.grid import DecisionGrid
+from btr.decisions.settings import Settings
 from btr.metrics.gold import Gold
-from btr.rerankers.free import token_edits
-from btr.rerankers.table import Setting, Table
+from btr.rerankers.model_free import token_edits
 from btr.studies.markup import Word
 from btr.studies.records import Example, ExampleCandidate
 
@@ -15,37 +15,37 @@ MAX_WORDS = 30  # of an example's source
 MAX_CANDIDATES = 3  # of an example that are shown
 
 
-def choose_examples(gold: Gold, main: str, rerankers: Mapping[str, tuple[Sequence[Scored], Setting]]) -> list[Example]:
+def choose_examples(gold: Gold, main: str, rerankers: Mapping[str, tuple[DecisionGrid, Settings]]) -> list[Example]:
     """Return sentences that the main reranker changed: the two that gained most, and the one that lost most.
 
     Each has its first candidates, with the names of the rerankers that choose them.
     """
     metric = gold.metric
-    tables = {name: Table(metric, [rows]) for name, (rows, _) in rerankers.items()}
-    choices = {name: tables[name].choose([setting])[0] for name, (_, setting) in rerankers.items()}
-    table, chosen = tables[main], choices[main]
-    after, before = (table.counts_of(made) for made in (chosen, np.zeros_like(chosen)))
+    choices = {name: grid.choose([settings])[0] for name, (grid, settings) in rerankers.items()}
+    texts = {name: grid.texts(choices[name]) for name, (grid, _) in rerankers.items()}
+    grid, chosen = rerankers[main][0], choices[main]
+    after, before = (grid.counts_of(indices) for indices in (chosen, np.zeros_like(chosen)))
     gains = metric.sentence_scores(after) - metric.sentence_scores(before)
+    rows = [row.candidates for row in grid.rows]
     changed = [
-        index
-        for index in np.flatnonzero(chosen).tolist()
-        if chosen[index] < MAX_CANDIDATES and len(table.rows[index].source.split()) <= MAX_WORDS
+        number
+        for number in np.flatnonzero(chosen).tolist()
+        if chosen[number] < MAX_CANDIDATES and len(rows[number].source.split()) <= MAX_WORDS
     ]
-    ranked = sorted(changed, key=lambda index: (-gains[index], len(table.rows[index].source), index))
-    picked = [index for index in ranked[:2] if gains[index] > 0] + [index for index in ranked[-1:] if gains[index] < 0]
+    ranked = sorted(changed, key=lambda number: (-gains[number], len(rows[number].source), number))
+    picked = [number for number in ranked[:2] if gains[number] > 0]
+    picked += [number for number in ranked[-1:] if gains[number] < 0]
     return [
         Example(
-            table.rows[index].source,
-            next(iter(gold.references[index]), None),
-            float(gains[index]),
+            rows[number].source,
+            next(iter(gold.references[number]), None),
+            float(gains[number]),
             [
-                ExampleCandidate(
-                    text, [name for name in tables if tables[name].text(index, choices[name][index]) == text]
-                )
-                for text in table.rows[index].candidates[:MAX_CANDIDATES]
+                ExampleCandidate(text, [name for name in rerankers if texts[name][number] == text])
+                for text in rows[number].texts[:MAX_CANDIDATES]
             ],
         )
-        for index in picked
+        for number in picked
     ]
 
 

@@ -16,9 +16,8 @@ from btr.studies.table import NotComputed
 from btr.training.history import LOG, History
 from btr.training.recipe import expand
 
-RANK_FIGURES = {"m2": "4", "errant": "12", "gleu": "15"}  # the paper's numbers, by metric
+RANK_FIGURES = {"m2": "4", "errant": "12", "gleu": "15"}  # the paper's numbers, by metric; M2's for others
 THRESHOLD_FIGURES = {"m2": "8 and 9", "errant": "10 and 11", "gleu": "13 and 14"}
-SCORES = {"precision": "precision", "recall": "recall", "gleu": "GLEU"}
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,13 @@ def ranks_figure(results: Results, dataset: str) -> ReportFigure:
         if (name, base, dataset) in results.reranked
     }
     curves = {name: (range(1, len(values) + 1), values) for name, values in probabilities.items()}
-    number = RANK_FIGURES[plan.sets[dataset].metric]
+    number = RANK_FIGURES.get(plan.sets[dataset].metric, RANK_FIGURES["m2"])
     tops = {name: len(values) for name, values in probabilities.items()}
     title = f"Mean probability f(y|x) of each rank on {dataset}, over {describe_tops(tops)} of {base}."
     description = "; ".join(
         f"{name}: " + ", ".join(f"{value:.2f}" for value in values) for name, values in probabilities.items()
     )
-    signatures = {name: results.signature(base, dataset, name, top) for name, top in tops.items()}
+    signatures = {name: results.tuned_signature(base, dataset, name) for name in tops}
     drawing = plots.draw_lines(curves, "rank", "mean probability")
     stem = f"figure-{number.zfill(2)}-{file_stem(dataset)}"
     return ReportFigure(stem, f"Figure {number}", title, drawing, description, signatures)
@@ -81,19 +80,20 @@ def threshold_figure(results: Results, dataset: str, main: str) -> ReportFigure:
     """Draw figures 8 and 9, 10 and 11, or 13 and 14."""
     base = results.plan.base
     result = results.reranked[main, base, dataset]
-    points, top = result.measures.by_threshold, result.settings.top
-    names = {score: name for score, name in SCORES.items() if score in points[0].whole}
-    numbers = THRESHOLD_FIGURES[results.plan.sets[dataset].metric]
+    points, measures = result.measures.by_threshold, results.bases[base, dataset].measures
+    others = {score: title for score, title in measures.columns.items() if score != measures.base.main}
+    names = others or measures.columns  # e.g. precision and recall, of which F0.5 is made
+    numbers = THRESHOLD_FIGURES.get(results.plan.sets[dataset].metric, THRESHOLD_FIGURES["m2"])
     title = (
-        f"What λ does on {dataset}: {main} with {top} candidates of {base}. Suggestions accepted, their scores beside "
-        "the base model’s on the same sentences, and the scores of the whole set."
+        f"What λ does on {dataset}: {main} with {describe_tops({main: result.settings.top})} of {base}. Suggestions "
+        "accepted, their scores beside the base model’s on the same sentences, and the scores of the whole set."
     )
     description = "; ".join(
         f"λ = {point.threshold:g}: {point.accepted_percent:.1f} % accepted, "
         + ", ".join(f"{name} {point.whole[score]:.2f}" for score, name in names.items())
         for point in points
     )
-    signatures = {main: results.signature(base, dataset, main, top)}
+    signatures = {main: results.signature(base, dataset, main, result.settings)}
     stem = f"figure-{numbers.split()[0].zfill(2)}-{file_stem(dataset)}"
     drawing = plots.draw_thresholds(points, names)
     return ReportFigure(stem, f"Figures {numbers}", title, drawing, description, signatures)

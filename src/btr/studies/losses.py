@@ -1,25 +1,36 @@
 """Cross-entropy by position of the token (the paper's figure 3)."""
 
 import math
+from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Protocol, cast
 
 from btr.corpus.candidates import Candidates
 from btr.metrics.gold import Gold
-from btr.rerankers.score import load_reranker
+from btr.rerankers import load_reranker, parse_name
 from btr.studies.records import Losses
 
 LENGTHS = range(18, 21)  # of the targets that count, in tokens with EOS
-BY_POSITION = "btr", "contrast", "l2r", "r2l", "roberta"  # kinds whose models give every token a probability
 
 
-def measure_losses(kind: str, model: str, gold: Gold) -> Losses:
+class TokenScorer(Protocol):
+    """A reranker whose model gives every token of a candidate a probability."""
+
+    tokenizer: Any
+    token_signature: str
+
+    def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:
+        """Return the log-probability of each token of each candidate."""
+
+
+def scores_tokens(name: str) -> bool:
+    """Return whether a kind of reranker gives every token a probability."""
+    return hasattr(parse_name(name)[0], "token_log_probs")
+
+
+def measure_losses(name: str, gold: Gold) -> Losses:
     """Return the mean loss at each position over targets of 18 to 20 tokens; targets are the first references."""
-    if kind == "contrast":  # the same model as a masked one, which gives every token a probability
-        from btr.models.load import is_t5
-
-        kind = "btr" if is_t5(model) else "roberta"
-    reranker: Any = load_reranker(f"{kind}:{model}")
+    reranker = cast(TokenScorer, load_reranker(name))
     targets = [references[0] for references in gold.references]
     ids = reranker.tokenizer(targets, add_special_tokens=False)["input_ids"]
     rows = [
@@ -30,4 +41,4 @@ def measure_losses(kind: str, model: str, gold: Gold) -> Losses:
     measured = [values for (values,) in reranker.token_log_probs(rows) if values]
     by_position = [[-value for value in values if value is not None] for values in zip_longest(*measured)]
     curve = [math.fsum(values) / len(values) for values in by_position]
-    return Losses(curve, len(measured), reranker.signature)
+    return Losses(curve, len(measured), reranker.token_signature)

@@ -2,30 +2,34 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from btr.corpus.files import PathLike
+from btr.decisions.settings import Settings
 from btr.errors import InputError
-from btr.rerankers.score import check_spec
+from btr.metrics import METRICS
+from btr.rerankers import parse_name
 from btr.training.recipe import Part, check, read_yaml
 
 
 class DataSetPlan(Part):
     """A set of sentences, and what outputs are scored against. Paths may have variables such as $BTR_DATA."""
 
-    metric: Literal["m2", "errant", "gleu"] = "m2"
+    metric: str = "m2"
     gold: list[str] = Field([])  # M2 files; several files are one set, and each is a group (CEFR level)
     source: str | None = None  # for gleu
-    reference: list[str] = Field([])  # for gleu, and for the oracle of the others in place of the gold's corrections
+    reference: list[str] = Field([])  # for gleu; with gold, for the oracle in place of the gold's corrections
 
     @model_validator(mode="after")
     def _complete(self) -> "DataSetPlan":
-        if self.metric == "gleu" and (self.source is None or not self.reference):
-            raise ValueError("gleu needs source and reference")
-        if self.metric != "gleu" and not self.gold:
-            raise ValueError(f"{self.metric} needs gold, M2 files")
+        try:
+            needs = METRICS[self.metric].needs
+        except InputError as error:
+            raise ValueError(str(error).removesuffix(".")) from None
+        if not all(getattr(self, kind) for kind in needs):
+            raise ValueError(f"{self.metric} needs {' and '.join(needs)}")
         return self
 
 
@@ -53,14 +57,16 @@ class CandidatesPlan(Part):
 class RerankerPlan(Part):
     """A reranker: models as `btr score` takes them, or scores files.
 
-    Several models of one kind are seeds, and are averaged; different kinds are added (R2L and L2R). With `mix` each has
-    a weight, which is tuned.
+    Several models of one kind are seeds, and are averaged; different kinds are added (R2L and L2R). The number of
+    candidates that compete and λ are tuned unless `settings` or a profile give them; with `mix`, also weights by kind.
     """
 
     models: list[str] = Field([])  # kind:model, base, mbr or vote
     scores: dict[str, dict[str, list[str]]] = Field({})  # candidates → set → files
     negatives: int | None = Field(None, ge=0)  # a_train, where rerankers with several values of it are compared
-    threshold: bool = True  # whether λ is tuned; the paper's R2L and BERT have none
+    threshold: bool = True  # whether it has a λ; the paper's R2L and BERT have none
+    settings: dict[str, Any] = Field({})  # fields of Settings, e.g. top, threshold, gap, weights, drop_runaways
+    profile: str | None = None  # settings by name, as the model's folder has them; `settings` come before them
     mix: bool = False
     int8: bool = False  # score in int8: faster on a CPU, and not exact
 
@@ -69,7 +75,8 @@ class RerankerPlan(Part):
         if bool(self.models) == bool(self.scores):
             raise ValueError("give either models or scores")
         try:
-            kinds = [check_spec(spec)[0] for spec in self.models]
+            kinds = [parse_name(name)[0].kind for name in self.models]
+            Settings.from_dict(self.settings, "settings")
         except InputError as error:
             raise ValueError(str(error).removesuffix(".")) from None
         if self.int8 and not self.models:
@@ -77,11 +84,19 @@ class RerankerPlan(Part):
         counts = {len(paths) for by_set in self.scores.values() for paths in by_set.values()}
         if self.scores and (0 in counts or len(counts) != 1):
             raise ValueError("scores: every set needs the same number of files, one or more")
-        if self.mix and max(len(self.models), *counts, 0) == 1:
-            raise ValueError("a mixture needs several models, e.g. the reranker and base")
+        if self.mix and self.models and len(set(kinds)) < 2:
+            raise ValueError("a mixture needs several kinds of models, e.g. contrast and base")
+        if self.mix and self.gives("weights"):
+            raise ValueError("mix tunes the weights; leave out mix, or the weights and the profile")
+        if not self.threshold and self.gives("threshold"):
+            raise ValueError("threshold: false means no λ; leave it out, or the λ of the settings and the profile")
         if not self.mix:
             check_seeds(kinds)
         return self
+
+    def gives(self, field: str) -> bool:
+        """Return whether the plan gives a field of Settings, so that it is not tuned."""
+        return self.profile is not None or field in self.settings
 
 
 class Plan(Part):

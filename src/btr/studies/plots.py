@@ -107,8 +107,8 @@ def draw_thresholds(points: Sequence[ThresholdPoint], names: Mapping[str, str]) 
     `names` are the scores to draw, each with its name in the legend.
     """
     thresholds = [point.threshold for point in points]
-    accepting = [(point.threshold, point.after, point.before) for point in points if point.after and point.before]
-    at = [threshold for threshold, _, _ in accepting]
+    accepting = [point for point in points if point.after]
+    at = [point.threshold for point in accepting]
     with matplotlib.rc_context(STYLE):
         figure = Figure((WIDTH, 1.2 * (3 + len(names)) + 0.6), layout="constrained")
         share, accepted, *whole = figure.subplots(2 + len(names), sharex=True, height_ratios=[1, 2, *[1] * len(names)])
@@ -116,7 +116,10 @@ def draw_thresholds(points: Sequence[ThresholdPoint], names: Mapping[str, str]) 
         share.set(ylabel="accepted (%)")
         for axes, (score, name), colour, marker in zip(whole, names.items(), COLOURS, MARKERS):
             style: Any = {"color": colour, "marker": marker, "linewidth": 1.5, "markersize": 4}
-            suggested, base = ([scores[side][score] for scores in accepting] for side in (1, 2))
+            suggested, base = (
+                [scores[score] for scores in sides if scores]
+                for sides in ([point.after for point in accepting], [point.before for point in accepting])
+            )
             accepted.plot(at, suggested, "-", fillstyle="full", label=f"{name}, suggested", **style)
             accepted.plot(at, base, "--", fillstyle="none", label=f"{name}, base", **style)
             axes.plot(thresholds, [point.whole[score] for point in points], **style)

@@ -1,59 +1,53 @@
-"""What a study measures, as typed records: the cache stores them as JSON, tables and figures read them."""
+"""What a study measures, as typed records: the cache stores them as JSON, tables and figures read them.
+
+Scores are in percent, and intervals have a confidence of 95 %. Where a record has a single score, it is the metric's
+main score.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MetricScores = Mapping[str, float]  # in percent, by name; the metric is known by the last one
-Interval = tuple[float, float]  # 95 %
-
-
-def main_score(scores: MetricScores) -> float:
-    """Return the one number that a metric is known by."""
-    return list(scores.values())[-1]
+from btr.decisions.rerank import Comparison
+from btr.decisions.settings import Settings
+from btr.metrics.results import Interval
 
 
 @dataclass(frozen=True)
 class SystemScores:
-    """The corpus scores of one output, with their intervals."""
+    """All scores of one output, with their intervals; `main` names the main score."""
 
-    scores: MetricScores
+    scores: Mapping[str, float]
     intervals: Mapping[str, Interval]
+    main: str
+
+    @property
+    def value(self) -> float:
+        """The main score."""
+        return self.scores[self.main]
 
 
 @dataclass(frozen=True)
 class ComparedScores(SystemScores):
-    """The scores of a reranker's output, with intervals and p-values of the differences to the base model's."""
+    """The scores of a reranker's output, with the interval and p-value of the main score's difference to the base."""
 
-    differences: Mapping[str, Interval]
-    p: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The base model's and the reranker's main score over the same sentences, and tests of their difference."""
-
-    sentences: int
-    base: float
-    suggested: float
-    interval: Interval
-    p_t_test: float
-    p_bootstrap: float
+    difference: Interval
+    p: float
 
 
 @dataclass(frozen=True)
 class LevelScores:
-    """The scores over the sentences of one level, and those by operation."""
+    """The score over the sentences of one level, and the scores by operation."""
 
-    scores: MetricScores
-    by_operation: Mapping[str, MetricScores]
+    score: float
+    by_operation: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class ErrorScores:
     """Scores by operation, by type of error and by level of the writers; types and levels as far as known."""
 
-    by_operation: Mapping[str, MetricScores]
-    by_type: Mapping[str, MetricScores] | None
+    by_operation: Mapping[str, float]
+    by_type: Mapping[str, float] | None
     by_level: Mapping[str, LevelScores]
 
 
@@ -71,12 +65,18 @@ class BaseMeasures:
 
     base: SystemScores
     oracle: SystemScores
+    columns: Mapping[str, str]  # the names of the scores in tables
     candidates: int  # the most that a sentence has
     gold_percent: float  # of the sentences whose candidates include a reference
     unique_percent: float  # of the candidates
     errors: ErrorScores | None
     sentences: int
     signature: str
+
+    @property
+    def main_column(self) -> str:
+        """The name of the main score in tables."""
+        return self.columns[self.base.main]
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class ThresholdPoint:
 
     threshold: float
     accepted_percent: float
-    whole: MetricScores
-    before: MetricScores | None
-    after: MetricScores | None
+    whole: Mapping[str, float]
+    before: Mapping[str, float] | None
+    after: Mapping[str, float] | None
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,37 @@ class RerankerMeasures:
     mean_probabilities: list[float]  # f(y|x) by rank, over the sentences that could be scored
     errors: ErrorScores | None
     error_comparisons: ErrorComparisons | None
-    seeds: list[MetricScores]  # one per seed, if there are several
+    seeds: list[float]  # one score per seed, if there are several
     reranker_signature: str
+
+
+@dataclass(frozen=True)
+class CrossValidatedScore:
+    """The score over sentences that had no part in the choice of their settings, and its difference to the base."""
+
+    folds: int
+    score: float
+    difference: float
+    interval: Interval
+    p: float
+
+
+@dataclass(frozen=True)
+class TunedSettings:
+    """The best settings of a reranker, and the score that settings chosen in the same way have on held-out folds."""
+
+    settings: Settings
+    crossed: CrossValidatedScore
+
+
+@dataclass(frozen=True)
+class TunedGrid(TunedSettings):
+    """Scores by number of candidates (rows) and threshold (columns), and where any suggestion is accepted."""
+
+    tops: list[int]
+    thresholds: list[float]
+    grid: list[list[float]]
+    changed: list[list[bool]]
 
 
 @dataclass(frozen=True)
@@ -138,41 +167,3 @@ class Example:
     reference: str | None
     gain: float
     candidates: list[ExampleCandidate]
-
-
-@dataclass(frozen=True)
-class BestSettings:
-    """The best settings on a set, and the scores that they give there."""
-
-    top: int
-    threshold: float
-    weights: tuple[float, ...]
-    scores: MetricScores
-
-
-@dataclass(frozen=True)
-class CrossValidated:
-    """Scores over sentences that had no part in the choice of their settings, and the difference to the base model."""
-
-    folds: int
-    scores: MetricScores
-    difference: float
-    interval: Interval
-    p: float
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The best settings of a reranker, and the score that settings chosen in the same way have on held-out folds."""
-
-    best: BestSettings
-    crossed: CrossValidated
-
-
-@dataclass(frozen=True)
-class TunedGrid(Tuned):
-    """Scores by number of candidates (rows) and threshold (columns), and where any suggestion is accepted."""
-
-    tops: list[int]
-    grid: list[list[float]]
-    changed: list[list[bool]]

@@ -10,6 +10,7 @@ import jinja2
 
 import btr
 from btr.corpus.files import writing
+from btr.metrics import METRICS
 from btr.studies.figures import ReportFigure
 from btr.studies.markup import words_to_html
 from btr.studies.plots import save
@@ -68,8 +69,9 @@ def introduce(results: Results, command: str) -> list[str]:
     """Return the report's first paragraphs: data sets, models, and how to read the numbers."""
     plan = results.plan
     sets = ", ".join(
-        f"{name} ({results.bases[plan.base, name].measures.sentences:,} sentences, {plan.sets[name].metric.upper()})"
+        f"{name} ({results.bases[plan.base, name].measures.sentences:,} sentences, {METRICS[metric].title})"
         for name in results.sets_of(plan.base)
+        for metric in [plan.sets[name].metric]
     )
     others = [name for name in plan.candidates if name != plan.base]
     larger = f" Candidates of {', '.join(others)} are reranked, too." if others else ""

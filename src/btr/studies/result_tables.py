@@ -2,17 +2,19 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from btr.rerankers.free import Base
+from btr.metrics.results import Interval
 from btr.studies.examples import MAX_WORDS, mark_corrections
-from btr.studies.records import ComparedScores, Example, Interval, SystemScores, main_score
-from btr.studies.results import COLUMNS, Results, score_cell
+from btr.studies.records import ComparedScores, Example, SystemScores
+from btr.studies.results import Results, score_cell
 from btr.studies.table import EMPTY, Cell, ColumnGroup, NotComputed, Row, Table, embolden
 
 SIGNIFICANT = 0.05
 DELTA = "Δ base [95 %]"
 CROSSED_COLUMNS = ["cross-validated", f"its {DELTA}"]  # of the validation set
 MINUS = str.maketrans("-", "−")
+SHORT_COLUMNS = {"precision": "P", "recall": "R"}
 
 
 def main_results(results: Results, generator: str, number: str, file_stem: str) -> Table:
@@ -21,7 +23,8 @@ def main_results(results: Results, generator: str, number: str, file_stem: str) 
     validation, rerankers = plan.validation, results.rerankers_of(generator)
     groups, signatures = [], {}
     for dataset in sets:
-        heads = [*map(column_name, results.bases[generator, dataset].measures.base.scores), DELTA]
+        scores = results.bases[generator, dataset].measures.columns
+        heads = [*(SHORT_COLUMNS.get(name, title) for name, title in scores.items()), DELTA]
         groups.append(ColumnGroup(dataset, heads + (CROSSED_COLUMNS if dataset == validation else [])))
         signatures[dataset] = results.base_signature(generator, dataset)
     count = max(results.bases[generator, dataset].measures.candidates for dataset in sets)
@@ -32,7 +35,7 @@ def main_results(results: Results, generator: str, number: str, file_stem: str) 
     for reranker in rerankers:
         settings = results.reranked[reranker, generator, validation].settings
         signature = results.reranker_signature(reranker, generator, validation)
-        signatures[reranker] = f"{signature}|top:{settings.top}"
+        signatures[reranker] = f"{signature}|{settings.signature()}"
         plain = reranked_cells(results, reranker, generator, sets, tuned=False)
         if plan.rerankers[reranker].threshold:
             label = f"{reranker} (λ = {settings.threshold:g})"
@@ -58,37 +61,39 @@ def main_notes(results: Results, generator: str) -> list[str]:
             "Δ base: the difference to the base model, with its 95 % interval by a paired bootstrap over sentences; "
             "† where the difference is significant (p < 0.05).",
         ]
-        tops = {name: results.reranked[name, generator, plan.validation].settings.top or 0 for name in rerankers}
+        tops = {name: results.reranked[name, generator, plan.validation].settings.top for name in rerankers}
         notes.append(f"Rerankers choose among {describe_tops(tops)}; the oracle chooses among all candidates.")
+    for name in rerankers:
+        if plan.rerankers[name].gives("threshold"):
+            settings = results.reranked[name, generator, plan.validation].settings
+            notes.append(f"{name}: the settings were given, not tuned ({settings.signature()}).")
     careful = [name for name in rerankers if accepts_nothing(results, name, generator)]
     if careful:
         notes.append(
             f"{', '.join(careful)}: no λ is better on {plan.validation} than the base model’s choice, so that it stays."
         )
     for absent in (name for name in plan.rerankers if name not in rerankers):
-        needs_log_probs = Base.kind in plan.rerankers[absent].models
-        reason = "they come without the log-probabilities that it needs" if needs_log_probs else "it has no scores"
+        reason = "it has no scores" if plan.rerankers[absent].scores else "they come without log-probabilities"
         notes.append(f"{absent} does not rerank these candidates: {reason}.")
     return notes
 
 
-def column_name(score: str) -> str:
-    """Return a score's name as tables print it."""
-    return COLUMNS.get(score, score.upper())
-
-
-def describe_tops(tops: Mapping[str, int]) -> str:
-    """Say how many candidates compete for each reranker."""
-    by_top = {top: [name for name, other in tops.items() if other == top] for top in sorted(set(tops.values()))}
+def describe_tops(tops: Mapping[str, int | None]) -> str:
+    """Say how many candidates compete for each reranker; None means all."""
+    by_top: dict[int | None, list[str]] = {}
+    for name, top in sorted(tops.items(), key=lambda pair: (pair[1] is None, pair[1] or 0)):
+        by_top.setdefault(top, []).append(name)
+    counts = {top: "all candidates" if top is None else f"the top {top} candidates" for top in by_top}
     if len(by_top) == 1:
-        return f"the top {next(iter(by_top))} candidates"
-    return ", ".join(f"the top {top} candidates ({', '.join(names)})" for top, names in by_top.items())
+        return next(iter(counts.values()))
+    return ", ".join(f"{counts[top]} ({', '.join(names)})" for top, names in by_top.items())
 
 
 def accepts_nothing(results: Results, reranker: str, generator: str) -> bool:
     """Return whether the best settings on the validation set accept no suggestion."""
     verdicts = results.reranked[reranker, generator, results.plan.validation].measures.verdicts
-    return results.plan.rerankers[reranker].threshold and verdicts["accept"].percent == 0
+    plan = results.plan.rerankers[reranker]
+    return plan.threshold and not plan.gives("threshold") and verdicts["accept"].percent == 0
 
 
 def base_cells(results: Results, generator: str, sets: Sequence[str], oracle: bool = False) -> list[Cell]:
@@ -100,7 +105,7 @@ def base_cells(results: Results, generator: str, sets: Sequence[str], oracle: bo
         signature = results.base_signature(generator, dataset) + (" · oracle" if oracle else "")
         row += [*score_cells(system, signature), EMPTY]
         if dataset == results.plan.validation:
-            row += [EMPTY if oracle else score_cell(main_score(system.scores), signature), EMPTY]
+            row += [EMPTY if oracle else score_cell(system.value, signature), EMPTY]
     return row
 
 
@@ -119,14 +124,14 @@ def reranked_cells(results: Results, reranker: str, generator: str, sets: Sequen
         if result is None:
             row += [EMPTY] * (len(base.scores) + 1 + (len(CROSSED_COLUMNS) if is_validation else 0))
             continue
-        threshold = result.settings.threshold if tuned else 0.0
-        signature = results.signature(generator, dataset, reranker, result.settings.top, threshold)
+        settings = result.settings if tuned else replace(result.settings, threshold=0.0)
+        signature = results.signature(generator, dataset, reranker, settings)
         system = result.measures.tuned if tuned else result.measures.without_threshold
         row += [*score_cells(system, signature), gain_cell(base, system, signature)]
         if is_validation and (tuned or not results.plan.rerankers[reranker].threshold):
             crossed = results.tuned[reranker, generator, dataset].crossed
             signature = f"{signature}|folds:{crossed.folds}"
-            row.append(score_cell(main_score(crossed.scores), signature))
+            row.append(score_cell(crossed.score, signature))
             row.append(difference_cell(crossed.difference, crossed.interval, crossed.p, signature))
         elif is_validation:
             row += [EMPTY] * len(CROSSED_COLUMNS)
@@ -135,9 +140,7 @@ def reranked_cells(results: Results, reranker: str, generator: str, sets: Sequen
 
 def gain_cell(base: SystemScores, system: ComparedScores, signature: str) -> Cell:
     """Return the difference of a reranker's main score to the base model's."""
-    name = list(base.scores)[-1]
-    difference = system.scores[name] - base.scores[name]
-    return difference_cell(difference, system.differences[name], system.p[name], signature)
+    return difference_cell(system.value - base.value, system.difference, system.p, signature)
 
 
 def difference_cell(value: float, interval: Interval, p: float, signature: str) -> Cell:
@@ -158,11 +161,10 @@ def decoding_table(results: Results) -> Table | NotComputed:
         measures = result.measures
         signature = f"{measures.signature} · candidates:{result.candidates_signature}"
         signatures[method] = signature
-        score = list(measures.oracle.scores)[-1]
-        oracle = score_cell(measures.oracle.scores[score], signature, measures.oracle.intervals[score])
+        oracle = score_cell(measures.oracle.value, signature, measures.oracle.intervals[measures.oracle.main])
         shares = [score_cell(value, signature) for value in (measures.gold_percent, measures.unique_percent)]
         rows.append(Row(method, [*shares, oracle]))
-    groups = [ColumnGroup(None, ["Gold (%)", "Unique (%)", f"Oracle ({column_name(score)})"])]
+    groups = [ColumnGroup(None, ["Gold (%)", "Unique (%)", f"Oracle ({measures.main_column})"])]
     return Table("table-02", "Table 2", f"{title}.", "Method", groups, embolden(rows, range(3)), (), signatures)
 
 
@@ -180,7 +182,7 @@ def seed_table(results: Results, number: str) -> Table | NotComputed:
             if result is None:
                 row.append(EMPTY)
                 continue
-            values = [main_score(scores) for scores in result.measures.seeds]
+            values = result.measures.seeds
             mean, deviation = statistics.mean(values), statistics.stdev(values)
             signature = results.tuned_signature(generator, dataset, name)
             signature += f"|seeds:{len(values)}|deviation:{deviation:.4f}"
@@ -198,7 +200,7 @@ def seed_table(results: Results, number: str) -> Table | NotComputed:
 
 def score_name(results: Results, generator: str, dataset: str) -> str:
     """Return the name of a set's main score as tables print it."""
-    return column_name(list(results.bases[generator, dataset].measures.base.scores)[-1])
+    return results.bases[generator, dataset].measures.main_column
 
 
 def time_table(results: Results) -> Table:

@@ -3,15 +3,15 @@
 from dataclasses import dataclass, field
 from itertools import product
 
+from btr.decisions.settings import Settings
 from btr.errors import InputError
+from btr.metrics.results import Interval
 from btr.studies.pipeline import BaseResult, Pipeline, RerankerResult
 from btr.studies.plan import Plan
-from btr.studies.records import Example, Interval, TunedGrid
+from btr.studies.records import Example, TunedGrid
 from btr.studies.table import Cell
 from btr.training.history import History, read_history
 from btr.training.recipe import expand
-
-COLUMNS = {"precision": "P", "recall": "R", "f0.5": "F0.5", "gleu": "GLEU"}
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,10 @@ class Results:
         result = self.bases[generator, dataset]
         return f"{result.measures.signature} · candidates:{result.candidates_signature}"
 
-    def signature(
-        self, generator: str, dataset: str, reranker: str, top: int | None = None, threshold: float | None = None
-    ) -> str:
-        """Return what a reranker's score depends on: metric, gold, candidates, reranker and its settings."""
+    def signature(self, generator: str, dataset: str, reranker: str, settings: Settings | None = None) -> str:
+        """Return what a reranker's score depends on: metric, gold, candidates, reranker and settings."""
         parts = [self.base_signature(generator, dataset), self.reranker_signature(reranker, generator, dataset)]
-        settings = {"top": top, "threshold": threshold}
-        suffix = "".join(f"|{name}:{value:g}" for name, value in settings.items() if value is not None)
-        return " · ".join(parts) + suffix
+        return " · ".join(parts) + (f"|{settings.signature()}" if settings else "")
 
     def reranker_signature(self, reranker: str, generator: str, dataset: str) -> str:
         """Return the signature of a reranker's models."""
@@ -69,8 +65,7 @@ class Results:
 
     def tuned_signature(self, generator: str, dataset: str, reranker: str) -> str:
         """Return the signature of a reranker's score with the settings that it was measured with."""
-        settings = self.reranked[reranker, generator, dataset].settings
-        return self.signature(generator, dataset, reranker, settings.top, settings.threshold)
+        return self.signature(generator, dataset, reranker, self.reranked[reranker, generator, dataset].settings)
 
 
 def collect(pipeline: Pipeline) -> Results:
@@ -84,7 +79,7 @@ def collect(pipeline: Pipeline) -> Results:
     for generator, dataset in product(plan.candidates, plan.sets):
         if base := pipeline.base(plan.candidates[generator], dataset):
             results.bases[generator, dataset] = base
-    if (main := plan.main_reranker) and not pipeline.can_score(plan.rerankers[main], plan.base, plan.validation):
+    if (main := plan.main_reranker) and not pipeline.files.can_score(plan.rerankers[main], plan.base, plan.validation):
         raise InputError(
             f"the main reranker, {main}, needs log-probabilities, which the candidates of {plan.base} come without; "
             "name another as main."
@@ -92,10 +87,10 @@ def collect(pipeline: Pipeline) -> Results:
     for name, method in plan.decoding.items():
         if base := pipeline.base(method, plan.validation):
             results.decoding[name] = base
-    for (name, reranker), (generator, dataset) in product(plan.rerankers.items(), results.bases):
-        if reranked := pipeline.reranked(reranker, generator, dataset):
+    for name, (generator, dataset) in product(plan.rerankers, results.bases):
+        if reranked := pipeline.reranked(name, generator, dataset):
             results.reranked[name, generator, dataset] = reranked
-        if tuned := pipeline.tuned(reranker, generator, dataset):
+        if tuned := pipeline.tuned(name, generator, dataset):
             results.tuned[name, generator, dataset] = tuned
     for dataset in results.sets_of(plan.base):
         results.examples[dataset] = pipeline.examples(dataset)

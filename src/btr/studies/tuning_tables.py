@@ -1,10 +1,12 @@
 """The paper's grids: scores by a_train, a_pred and λ on the validation set, on other sets, and for a larger model."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from btr.rerankers.table import THRESHOLDS
+from btr.decisions.search import THRESHOLDS
+from btr.decisions.settings import Settings
 from btr.studies.plan import file_stem
-from btr.studies.records import BestSettings, TunedGrid, main_score
+from btr.studies.records import TunedGrid
 from btr.studies.result_tables import score_name
 from btr.studies.results import Results, score_cell
 from btr.studies.table import EMPTY, Cell, ColumnGroup, NotComputed, Row, Style, Table, embolden
@@ -66,7 +68,7 @@ def plain_grid(results: Results) -> Table | NotComputed:
     for top in sorted({top for grid in tuned.values() for top in grid.tops}):
         cells = []
         for name, grid in tuned.items():
-            signature = results.signature(base, dataset, name, top, 0.0)
+            signature = results.signature(base, dataset, name, replace(grid.settings, top=top, threshold=0.0))
             cells.append(score_cell(grid.grid[grid.tops.index(top)][0], signature) if top in grid.tops else EMPTY)
         rows.append(Row(str(top), cells))
     signatures = {name: results.signature(base, dataset, name) for name in names}
@@ -76,22 +78,25 @@ def plain_grid(results: Results) -> Table | NotComputed:
     return Table("table-18", "Table 18", heading, "a_pred", groups, marked, (), signatures)
 
 
-def transfer_table(results: Results, main: str) -> Table:
+def transfer_table(results: Results, main: str) -> Table | NotComputed:
     """Make Table 26: the main reranker on each set, with the settings that are best on each set."""
     base = results.plan.base
     sets = [dataset for dataset in results.sets_of(base) if (main, base, dataset) in results.tuned]
+    title = f"{main} with the settings that are best on each set, with candidates from {base}"
+    if results.plan.rerankers[main].gives("threshold"):
+        return NotComputed("Table 26", title, f"the settings of {main} were given, not tuned.")
     rows = []
     for tuned_on in sets:
-        best = results.tuned[main, base, tuned_on].best
-        cells = [Cell(f"{best.top}", best.top), Cell(f"{best.threshold:g}", best.threshold)]
+        best = results.tuned[main, base, tuned_on].settings
+        cells = [Cell(f"{best.top or 'all'}", best.top), Cell(f"{best.threshold:g}", best.threshold)]
         for dataset in sets:
-            signature = results.signature(base, dataset, main, best.top, best.threshold)
+            signature = results.signature(base, dataset, main, best)
             tuned = results.tuned[main, base, dataset]
             if dataset == tuned_on:
                 crossed = tuned.crossed
-                cells.append(score_cell(main_score(crossed.scores), f"{signature}|folds:{crossed.folds}"))
+                cells.append(score_cell(crossed.score, f"{signature}|folds:{crossed.folds}"))
             else:
-                cells.append(score_cell(score_at(tuned, best, thresholds_of(results, main)), signature))
+                cells.append(score_cell(score_at(tuned, best), signature))
         rows.append(Row(tuned_on, cells))
     notes = [
         "Where a set's best settings are used on the set itself, the score is cross-validated.",
@@ -99,21 +104,16 @@ def transfer_table(results: Results, main: str) -> Table:
     ]
     columns = ["a_pred", "λ", *(f"{dataset} ({score_name(results, base, dataset)})" for dataset in sets)]
     signatures = {dataset: results.signature(base, dataset, main) for dataset in sets}
-    title = f"{main} with the settings that are best on each set, with candidates from {base}."
     marked = embolden(rows, range(2, 2 + len(sets)))
     groups = [ColumnGroup(None, columns)]
-    return Table("table-26", "Table 26", title, "Tuned on", groups, marked, notes, signatures)
+    return Table("table-26", "Table 26", f"{title}.", "Tuned on", groups, marked, notes, signatures)
 
 
-def score_at(tuned: TunedGrid, best: BestSettings, thresholds: Sequence[float]) -> float:
+def score_at(tuned: TunedGrid, best: Settings) -> float:
     """Return the score of settings in another set's grid, where there may be fewer candidates."""
-    row = min(range(len(tuned.tops)), key=lambda k: (abs(tuned.tops[k] - best.top), k))
-    return tuned.grid[row][list(thresholds).index(best.threshold)]
-
-
-def thresholds_of(results: Results, name: str) -> Sequence[float]:
-    """Return the thresholds of a reranker's grid."""
-    return THRESHOLDS if results.plan.rerankers[name].threshold else (0.0,)
+    top = tuned.tops[-1] if best.top is None else best.top
+    row = min(range(len(tuned.tops)), key=lambda k: (abs(tuned.tops[k] - top), k))
+    return tuned.grid[row][tuned.thresholds.index(best.threshold)]
 
 
 def with_threshold(results: Results, generator: str) -> list[str]:
@@ -154,7 +154,8 @@ def make_row(
 ) -> Row:
     """Return the scores of a reranker by threshold, for its k-th number of candidates."""
     tuned = results.tuned[name, generator, dataset]
-    signatures = [results.signature(generator, dataset, name, tuned.tops[k], threshold) for threshold in THRESHOLDS]
+    cells = [replace(tuned.settings, top=tuned.tops[k], threshold=threshold) for threshold in tuned.thresholds]
+    signatures = [results.signature(generator, dataset, name, settings) for settings in cells]
     return Row(label, shade(tuned.grid[k], tuned.changed[k], signatures), line_above)
 
 

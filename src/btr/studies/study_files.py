@@ -1,0 +1,134 @@
+"""The candidates and scores of a study: files of the user, or written when they are first needed."""
+
+from pathlib import Path
+
+from btr.candidates.generate import generate
+from btr.corpus.candidates import read_candidates
+from btr.corpus.files import write_lines
+from btr.decisions.settings import Settings, find_profile
+from btr.decisions.tune import read_file
+from btr.errors import InputError
+from btr.models.batches import INT8
+from btr.models.locate import locate_model
+from btr.rerankers import parse_name
+from btr.rerankers.score import score
+from btr.studies.cache import StageFile, StudyCache
+from btr.studies.dataset import DataSet
+from btr.studies.plan import CandidatesPlan, Plan, RerankerPlan
+from btr.training.recipe import expand
+
+
+class StudyFiles:
+    """The files of a study. A set, a model's candidates and a reranker are known by their names in the plan."""
+
+    def __init__(self, plan: Plan, cache: StudyCache) -> None:
+        self.plan, self.cache = plan, cache
+        self.sets = {name: DataSet(name, dataset, cache) for name, dataset in plan.sets.items()}
+        self._log_probs: dict[str, bool] = {}  # whether candidates have them, by hash
+        self.check()
+        self.given = {name: self.given_settings(name) for name in plan.rerankers}
+
+    def check(self) -> None:
+        """Check that all files and models of the plan exist, before any work is done."""
+        origins = [*self.plan.candidates.values(), *self.plan.decoding.values()]
+        rerankers = self.plan.rerankers.values()
+        files = [path for candidates in origins for path in candidates.files.values()]
+        for reranker in rerankers:
+            files += [path for by_set in reranker.scores.values() for paths in by_set.values() for path in paths]
+        models = [candidates.model for candidates in origins]
+        models += [name.partition(":")[2] for reranker in rerankers for name in reranker.models]
+        for path in files:
+            self.cache.hash_of(expand(path))
+        for model in filter(None, models):
+            self.cache.model_hash(expand(model))
+        main = self.plan.main_reranker
+        if main and self.plan.rerankers[main].scores and self.plan.base not in self.plan.rerankers[main].scores:
+            raise InputError(f"the main reranker, {main}, has no scores of {self.plan.base}; name another as main.")
+
+    def given_settings(self, name: str) -> Settings:
+        """Return the settings that the plan gives for a reranker, with defaults for the others."""
+        reranker, settings = self.plan.rerankers[name], Settings()
+        if reranker.profile is not None:
+            kinds_and_models = [(kind.kind, model) for kind, model in map(parse_name, reranker.models)]
+            for by_set in list(reranker.scores.values())[:1]:
+                header, _ = read_file([expand(path) for path in by_set[self.plan.validation]])
+                kinds_and_models = [(scorer.kind, scorer.model) for scorer in header.rerankers]
+            folders = [Path(locate_model(expand(model))) for _, model in kinds_and_models if model]
+            settings, note = find_profile(reranker.profile, folders, [kind for kind, _ in kinds_and_models])
+            if note is not None:
+                raise InputError(f"rerankers.{name}: {note.partition(';')[0]}; give settings instead.")
+        return Settings.from_dict({**settings.to_dict(), **reranker.settings}, f"rerankers.{name}.settings")
+
+    def candidates(self, plan: CandidatesPlan, dataset: str) -> StageFile | None:
+        """Return a set's candidates; None if they are files, and there is no file for this set."""
+        if plan.files:
+            if dataset not in plan.files:
+                return None
+            path = Path(expand(plan.files[dataset]))
+            return StageFile(path, self.cache.hash_of(path))
+        sources = self.cache.file(
+            "sources", self.sets[dataset].key, ".txt", lambda path: write_lines(path, self.sets[dataset].sources())
+        )
+        model = expand(plan.model or "")
+        options = plan.model_dump(exclude={"files", "model"})
+        key = {"sources": sources.hash, "model": self.cache.model_hash(model), **options}
+
+        def write(path: Path) -> str:
+            return str(generate(sources.path, model, path, **options)["signature"])
+
+        return self.cache.file("candidates", key, ".jsonl", write, f"{plan.model}, {plan.method}, {dataset}")
+
+    def scores(self, name: str, generator: str, dataset: str) -> list[StageFile]:
+        """Return a reranker's scores of a set's candidates, one file per model.
+
+        There are none if there are no candidates, or if they come without the log-probabilities that it needs.
+        """
+        reranker = self.plan.rerankers[name]
+        if reranker.scores:
+            paths = [Path(expand(path)) for path in reranker.scores.get(generator, {}).get(dataset, [])]
+            return [StageFile(path, self.cache.hash_of(path)) for path in paths]
+        candidates = self.candidates(self.plan.candidates[generator], dataset)
+        if not candidates or not self.can_score(reranker, generator, dataset):
+            return []
+        return [self.score(candidates, name, model, dataset) for model in reranker.models]
+
+    def can_score(self, reranker: RerankerPlan, generator: str, dataset: str) -> bool:
+        """Return whether a set's and the validation set's candidates have the log-probabilities that are needed."""
+        if not any(parse_name(model)[0].needs_log_probs for model in reranker.models):
+            return True
+        files = [self.candidates(self.plan.candidates[generator], name) for name in (dataset, self.plan.validation)]
+        return all(file is not None and self.have_log_probs(file) for file in files)
+
+    def have_log_probs(self, file: StageFile) -> bool:
+        """Return whether candidates come with log-probabilities; a single candidate needs none."""
+        if file.hash not in self._log_probs:
+            rows = read_candidates(file.path)
+            self._log_probs[file.hash] = all(row.log_probs is not None or len(row.texts) == 1 for row in rows)
+        return self._log_probs[file.hash]
+
+    def score(self, candidates: StageFile, reranker: str, name: str, dataset: str) -> StageFile:
+        """Return one model's scores of the candidates that may compete with any settings that are tried."""
+        kind, model = parse_name(name)
+        given, plan = self.given[reranker], self.plan.rerankers[reranker]
+        top = given.top if plan.gives("top") else max(self.plan.top)
+        identity = None if model is None else self.cache.model_hash(expand(model))
+        is_int8 = plan.int8 and kind.needs_model
+        key = {
+            "candidates": candidates.hash,
+            "reranker": f"{kind.__module__}:{kind.__qualname__}",
+            "model": identity,
+            "int8": INT8 if is_int8 else None,
+            "top": top,
+            "gap": given.gap,
+            "drop_runaways": given.drop_runaways,
+        }
+
+        def write(path: Path) -> str:
+            full_name = kind.kind if model is None else f"{kind.kind}:{expand(model)}"
+            scored = score(
+                candidates.path, full_name, path, top=top, gap=given.gap, drop_runaways=given.drop_runaways,
+                int8=is_int8,
+            )  # fmt: skip
+            return scored.signature
+
+        return self.cache.file("scores", key, ".jsonl", write, f"{name}, {dataset}")
