@@ -1,15 +1,16 @@
 """Four sentences that can be scored by hand."""
 
+from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scored
 
-SENTENCES = [  # source, gold's edit, candidates, what the reranker says of them
+SENTENCES = [  # source, gold's edit, candidates, the reranker's scores
     ("He go home .", "1 2|||X|||goes", ("He go home .", "He goes home ."), (-2.0, -0.5)),
     ("She like it .", "1 2|||X|||likes", ("She liked it .", "She likes it ."), (-1.0, -0.9)),
     ("I am here .", None, ("I am here .", "I was here ."), (-0.6, -0.5)),
     ("They is old .", "1 2|||X|||are", ("They are old .", "They is old ."), (-0.1, -3.0)),
 ]
-ROWS = [Scored(source, candidates, means, (5, 5)) for source, _, candidates, means in SENTENCES]
-EQUAL = [Scored(row.source, row.candidates, (-1.0, -1.0), row.lengths) for row in ROWS]
+ROWS = [Scored(Candidates(source, texts), (scores,)) for source, _, texts, scores in SENTENCES]
+EQUAL = [Scored(row.candidates, ((-1.0, -1.0),)) for row in ROWS]
 
 
 def write_gold(path):

@@ -1,3 +1,9 @@
+import numpy as np
+
+from btr.decisions.search import CrossValidated
+from btr.decisions.settings import Settings
+from btr.decisions.tune import Tuned, TunedModel
+from btr.metrics.results import Score
 from btr.studies.figures import scores_without_threshold
 from btr.studies.plots import draw_grids, draw_training
 from btr.training.history import History
@@ -43,16 +49,26 @@ def test_the_legend_has_its_own_height():
     assert heights[0] < heights[1] < heights[2]
 
 
+def score(value):
+    return Score("m2", {"f0.5": value}, {}, "m2", "f0.5", "M2", {"f0.5": "F0.5"})
+
+
 def test_a_grid_shows_what_differs_from_the_base():
     """Grey, that is masked, where nothing is accepted; and a frame around the best cell."""
-    model = {
-        "scores": "x.jsonl",
-        "tops": [2, 5],
-        "grid": [[41.0, 40.0], [42.0, 40.0]],
-        "changed": [[True, False], [True, False]],
-        "best": {"top": 5, "threshold": 0.0, "scores": {"f0.5": 42.0}},
-    }
-    tuned = {"models": [model], "thresholds": [0.0, 1.0], "base": {"scores": {"f0.5": 40.0}}}
+    model = TunedModel(
+        best=Settings(top=5, threshold=0.0),
+        best_score=score(42.0),
+        cross_validated=CrossValidated(score(41.0), (), np.zeros(0)),
+        gain=1.0,
+        interval=(0.0, 2.0),
+        p=0.5,
+        scores="x.jsonl",
+        reranker="mbr",
+        tops=(2, 5),
+        grid=((41.0, 40.0), (42.0, 40.0)),
+        changed=((True, False), (True, False)),
+    )
+    tuned = Tuned(score(40.0), (0.0, 1.0), (model,), "m2")
     (axes,) = draw_grids(tuned).axes
     shown = axes.images[0].get_array()
     assert shown.mask.tolist() == [[False, True], [False, True]]

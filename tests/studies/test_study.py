@@ -11,11 +11,12 @@ import yaml
 from four import ROWS, write_gold
 
 import btr
+from btr.decisions.rerank import BaseVersusSuggested
 from btr.errors import InputError
 from btr.studies.cache import StudyCache
 from btr.studies.dataset import DataSet
 from btr.studies.plan import DataSetPlan, read_plan
-from btr.studies.records import Comparison, VerdictMeasures
+from btr.studies.records import VerdictMeasures
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "study.yaml"
@@ -123,20 +124,20 @@ def test_cells_are_what_the_other_verbs_give(ran):
             for column, key in (("P", "precision"), ("R", "recall"), ("F0.5", "f0.5")):
                 cell = found[row, f"{name} {column}"]
                 assert float(cell["value"]) == pytest.approx(score.scores[key])
-                assert [float(cell["low"]), float(cell["high"])] == pytest.approx(score.extra["confidence"][key])
+                assert [float(cell["low"]), float(cell["high"])] == pytest.approx(score.confidence.intervals[key])
                 assert score.signature in cell["signature"]
     btr.score("examples/candidates.jsonl", ["mbr"], "mbr.jsonl")
-    (model,) = btr.tune(["mbr.jsonl"], gold=["examples/gold.m2"], top=[2, 3], folds=5)["models"]
-    row = f"MBR (λ = {model['best']['threshold']:g})"
-    assert float(found[row, "Letters F0.5"]["value"]) == pytest.approx(model["best"]["scores"]["f0.5"])
-    assert float(found[row, "Letters cross-validated"]["value"]) == pytest.approx(model["crossed"]["scores"]["f0.5"])
+    (model,) = btr.tune("mbr.jsonl", gold="examples/gold.m2", top=[2, 3], folds=5).models
+    row = f"MBR (λ = {model.best.threshold:g})"
+    assert float(found[row, "Letters F0.5"]["value"]) == pytest.approx(model.best_score.value)
+    assert float(found[row, "Letters cross-validated"]["value"]) == pytest.approx(model.cross_validated.score.value)
     levels = cells(ran[0], "table-22-letters-errant")["MBR, all", "Δ base [95 %]"]
     assert levels["value"] == found[row, "Letters (ERRANT) Δ base [95 %]"]["value"]
     assert (levels["low"], levels["high"]) != ("", "")
     (delta,) = {name for name, _ in cells(ran[0], "table-23-letters-errant")} - {"Base model", "MBR"}
     assert delta == "Δ base [95 %]"
     grid = cells(ran[0], "table-16")
-    for top, values in zip(model["tops"], model["grid"]):
+    for top, values in zip(model.tops, model.grid):
         told = [float(grid[f"MBR, a_pred = {top}", f"{k / 10:g}"]["value"]) for k in range(11)]
         assert told == pytest.approx(values)
 
@@ -189,13 +190,13 @@ def test_what_changes_is_measured_again_and_nothing_else(ran):
 def test_seeds_mixtures_larger_models_and_runs(tmp_path):
     """Scores that are there: two seeds of one kind, a mixture, candidates of a second model, and training curves."""
     write_gold(tmp_path / "gold.m2")
-    rows = [{"source": row.source, "candidates": row.candidates} for row in ROWS]
+    rows = [row.candidates.to_dict() for row in ROWS]
     (tmp_path / "candidates.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for name, kind, factor in (("one", "btr", 1.0), ("two", "btr", 0.0), ("base", "base", -1.0)):
-        lines = [{"reranker": kind, "signature": f"{kind}|model:{name}"}]
+        lines = [{"rerankers": [{"kind": kind, "signature": f"{kind}|model:{name}"}]}]
         lines += [
-            {**row, "means": [factor * mean if factor > 0 else factor for mean in own.means], "lengths": own.lengths}
-            for row, own in zip(rows, ROWS)
+            {**row, "scores": [[factor * score if factor > 0 else factor for score in scored.scores[0]]]}
+            for row, scored in zip(rows, ROWS)
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (tmp_path / "run").mkdir()
@@ -262,7 +263,7 @@ def test_seeds_mixtures_larger_models_and_runs(tmp_path):
 
 def test_without_log_probabilities_what_needs_them_is_left_out_and_told(tmp_path):
     write_gold(tmp_path / "gold.m2")
-    rows = [{"source": row.source, "candidates": row.candidates} for row in ROWS]
+    rows = [row.candidates.to_dict() for row in ROWS]
     known = [{**row, "log_probs": [-1.0 - k for k, _ in enumerate(row["candidates"])]} for row in rows]
     for name, lines in (("small", known), ("large", rows)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -376,7 +377,7 @@ def test_without_rerankers_the_decoding_methods_are_compared(tmp_path, monkeypat
 def toy(folder, name, lists):
     """A study of four sentences with these candidates, two of which are reranked; gives its report's folder."""
     write_gold(folder / "gold.m2")
-    rows = [{"source": row.source, "candidates": own} for row, own in zip(ROWS, lists)]
+    rows = [{"source": row.candidates.source, "candidates": texts} for row, texts in zip(ROWS, lists)]
     (folder / "candidates.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     plan = {
         "sets": {name: {"gold": [str(folder / "gold.m2")]}},
@@ -393,7 +394,7 @@ def toy(folder, name, lists):
 
 def test_the_oracle_is_over_all_candidates(tmp_path):
     """The third of the first sentence's is gold; only the first two are reranked."""
-    lists = [("He go home .", "He goes at home .", "He goes home ."), *(row.candidates for row in ROWS[1:])]
+    lists = [("He go home .", "He goes at home .", "He goes home ."), *(row.candidates.texts for row in ROWS[1:])]
     folder = toy(tmp_path, "Toy", lists)
     assert float(cells(folder, "table-05")["Oracle (3 candidates)", "Toy F0.5"]["value"]) == 100
     told = (folder / "report.md").read_text()
@@ -402,7 +403,7 @@ def test_the_oracle_is_over_all_candidates(tmp_path):
 
 
 def test_the_cleaned_conll_14_has_tables_of_its_own(tmp_path):
-    told = (toy(tmp_path, "CoNLL-14 (cleaned)", [row.candidates for row in ROWS]) / "report.md").read_text()
+    told = (toy(tmp_path, "CoNLL-14 (cleaned)", [row.candidates.texts for row in ROWS]) / "report.md").read_text()
     for number in ("Tables 5 and 8", "Tables 9 and 20"):
         assert f"**{number}." in told
     assert "Tables 8 to 10" not in told
@@ -410,9 +411,9 @@ def test_the_cleaned_conll_14_has_tables_of_its_own(tmp_path):
 
 
 def test_scores_of_other_candidates_are_refused(tmp_path):
-    folder = toy(tmp_path, "Toy", [row.candidates for row in ROWS])
+    folder = toy(tmp_path, "Toy", [row.candidates.texts for row in ROWS])
     plan = yaml.safe_load((tmp_path / "study.yaml").read_text())
-    swapped = [{"source": row.source, "candidates": row.candidates[::-1]} for row in ROWS]
+    swapped = [{"source": row.candidates.source, "candidates": row.candidates.texts[::-1]} for row in ROWS]
     (tmp_path / "swapped.jsonl").write_text("".join(json.dumps(row) + "\n" for row in swapped))
     btr.score(tmp_path / "swapped.jsonl", ["mbr"], tmp_path / "scores.jsonl")
     plan["rerankers"] = {"MBR": {"scores": {"Base": {"Toy": [str(tmp_path / "scores.jsonl")]}}}}
@@ -462,7 +463,7 @@ def test_plans_of_the_repository_can_be_read(path):
         ({"rerankers": {"MBR": {"models": "mbr"}}}, "rerankers.MBR.models: must be a list, e.g. [FILE]."),
         ({"rerankers": {"MBR": {"models": ["mbx"]}}}, "study.yaml: rerankers.MBR: 'mbx' is no reranker"),
         ({"rerankers": {"MBR": "mbr"}}, "rerankers.MBR: must be keys with values"),
-        ({"rerankers": {"MBR": {"models": ["mbr"], "mix": True}}}, "a mixture needs several models"),
+        ({"rerankers": {"MBR": {"models": ["mbr"], "mix": True}}}, "a mixture needs several kinds"),
         ({"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"]}}, "int8": True}}}, "int8 is for models"),
         (
             {"rerankers": {"A": {"models": ["btr:a", "btr:b", "r2l:a", "r2l:b", "r2l:c"]}}},
@@ -483,7 +484,7 @@ def test_plans_of_the_repository_can_be_read(path):
             {"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"], "Letters (ERRANT)": ["x", "y"]}}}}},
             "scores: every set needs the same number of files",
         ),
-        ({"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"]}}, "mix": True}}}, "needs several models"),
+        ({"rerankers": {"A": {"scores": {"Base model": {"Letters": ["x"]}}, "mix": True}}}, "x: no such file"),
         ({"rerankers": {"A": {"models": ["btr:examples/none"]}}}, "examples/none: no such folder"),
         ({"candidates": {"A-B": {"model": "x"}, "A B": {"model": "x"}}}, "candidates: names must differ"),
         ({"folds": 50}, "can't be dealt into 50 folds"),
@@ -509,7 +510,7 @@ def test_a_name_twice_is_refused(tmp_path):
 def test_without_torch_and_without_matplotlib(tmp_path, missing, code, told):
     """What is scored already needs no torch; what is to be drawn needs matplotlib, and says so."""
     write_gold(tmp_path / "gold.m2")
-    rows = [{"source": row.source, "candidates": row.candidates} for row in ROWS]
+    rows = [row.candidates.to_dict() for row in ROWS]
     (tmp_path / "candidates.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     plan = {
         "sets": {"Toy": {"gold": ["gold.m2"]}},
@@ -553,7 +554,7 @@ def test_a_broken_cache_names_the_file(tmp_path):
 
 def test_records_come_back_from_the_cache_as_they_were(tmp_path):
     """Numbers to the last bit, tuples as tuples, absent values as None, and names in their order."""
-    comparison = Comparison(3, 0.1, 1 / 3, (-1e-17, 2.5), 0.5, 0.25)
+    comparison = BaseVersusSuggested(3, 0.1, 1 / 3, (-1e-17, 2.5), 0.5, 0.25)
     measures = {"reject": VerdictMeasures(100 / 3, comparison), "accept": VerdictMeasures(0.0, None)}
     for _ in range(2):
         found = StudyCache(tmp_path).value("verdicts", {}, dict[str, VerdictMeasures], lambda: measures)

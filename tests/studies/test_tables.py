@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from btr.rerankers.table import Setting
+from btr.decisions.rerank import BaseVersusSuggested
+from btr.decisions.settings import Settings
 from btr.studies.decision_table import decision_table, format_p
 from btr.studies.error_tables import level_table, type_table
 from btr.studies.figures import ranks_figure
@@ -10,10 +11,8 @@ from btr.studies.pipeline import BaseResult, RerankerResult
 from btr.studies.plan import Plan
 from btr.studies.records import (
     BaseMeasures,
-    BestSettings,
     ComparedScores,
-    Comparison,
-    CrossValidated,
+    CrossValidatedScore,
     ErrorComparisons,
     ErrorScores,
     LevelScores,
@@ -34,28 +33,31 @@ PLAN = Plan.model_validate(
         "rerankers": {"BTR": {"models": ["mbr"]}},
     }
 )
-MOVED = Comparison(10, 30.0, 31.0, (-0.5, 2.5), p_t_test=0.3, p_bootstrap=0.2)
+MOVED = BaseVersusSuggested(10, 30.0, 31.0, (-0.5, 2.5), p_t_test=0.3, p_bootstrap=0.2)
 
 
 def scores(value):
     return {"precision": value, "recall": value, "f0.5": value}
 
 
+COLUMNS = {"precision": "precision", "recall": "recall", "f0.5": "F0.5"}
+
+
 def errors(shift):
     """Levels, operations and types; what a reranker has is shifted."""
-    operations = {"Missing": scores(10 + shift), "Replacement": scores(20.0)}
+    operations = {"Missing": 10.0 + shift, "Replacement": 20.0}
     return ErrorScores(
         operations,
-        {name: scores(k + shift) for k, name in enumerate(["OTHER", "PUNCT", "DET", "PREP", "A", "B", "C"])},
-        {"A": LevelScores(scores(40 + shift), operations), "B": LevelScores(scores(50 - shift), {})},
+        {name: float(k + shift) for k, name in enumerate(["OTHER", "PUNCT", "DET", "PREP", "A", "B", "C"])},
+        {"A": LevelScores(40.0 + shift, operations), "B": LevelScores(50.0 - shift, {})},
     )
 
 
 @pytest.fixture
 def results():
     interval = dict.fromkeys(("precision", "recall", "f0.5"), (29.0, 31.0))
-    base = SystemScores(scores(30.0), interval)
-    tuned = ComparedScores(scores(31.0), interval, interval, dict.fromkeys(interval, 0.01))
+    base = SystemScores(scores(30.0), interval, "f0.5")
+    tuned = ComparedScores(scores(31.0), interval, "f0.5", (29.0, 31.0), 0.01)
     reranked = RerankerMeasures(
         tuned=tuned,
         without_threshold=replace(tuned, scores=scores(28.0)),
@@ -75,16 +77,16 @@ def results():
         reranker_signature="btr|model:x",
     )
     measures = BaseMeasures(
-        base, base, candidates=5, gold_percent=0.0, unique_percent=0.0, errors=errors(0), sentences=10,
+        base, base, COLUMNS, candidates=5, gold_percent=0.0, unique_percent=0.0, errors=errors(0), sentences=10,
         signature="errant|gold:A",
     )  # fmt: skip
-    crossed = CrossValidated(10, scores(30.5), 0.5, (-0.2, 1.2), 0.2)
-    best = BestSettings(5, 1.0, (1.0,), scores(31.0))
+    crossed = CrossValidatedScore(10, 30.5, 0.5, (-0.2, 1.2), 0.2)
+    settings = Settings(top=5, threshold=1.0)
     return Results(
         PLAN,
         bases={("Base", "Dev"): BaseResult(measures, "candidates.jsonl#1234", None)},
-        reranked={("BTR", "Base", "Dev"): RerankerResult(reranked, Setting(5, 1.0), 12.6)},
-        tuned={("BTR", "Base", "Dev"): TunedGrid(best, crossed, [5], [[31.0]], [[True]])},
+        reranked={("BTR", "Base", "Dev"): RerankerResult(reranked, settings, 12.6)},
+        tuned={("BTR", "Base", "Dev"): TunedGrid(settings, crossed, [5], [1.0], [[31.0]], [[True]])},
     )
 
 
@@ -105,7 +107,7 @@ def test_levels_and_operations(results):
     assert deltas == ["+1.00 [−0.50, +2.50]", "−1.00 [−0.50, +2.50]", "+1.00† [−0.50, +2.50]"]
     assert told["Base, B"][3] == ("50.00", "best")
     assert told["BTR, all"][3] == ("31.00", "best")
-    assert table.rows[3].cells[0].signature.endswith("btr|model:x|top:5|threshold:1")
+    assert table.rows[3].cells[0].signature.endswith("btr|model:x|threshold:1|top:5")
 
 
 def test_the_most_frequent_types(results):
@@ -165,10 +167,12 @@ def test_captions_say_how_many_candidates_compete(results):
     """Also where it is not the same number for all, and where the oracle has more."""
     (note,) = [note for note in main_results(results, "Base", "", "").notes if "oracle" in note]
     assert note == "Rerankers choose among the top 5 candidates; the oracle chooses among all candidates."
+    assert describe_tops({"A": None}) == "all candidates"
     assert describe_tops({"A": 2, "B": 5, "C": 2}) == "the top 2 candidates (A, C), the top 5 candidates (B)"
     change_measures(results, mean_probabilities=[0.5, 0.3, 0.2])
-    other = results.reranked["BTR", "Base", "Dev"]
+    other = replace(results.reranked["BTR", "Base", "Dev"], settings=Settings(top=3))
     change_measures(results, mean_probabilities=[0.6, 0.4])
+    results.reranked["BTR", "Base", "Dev"] = replace(results.reranked["BTR", "Base", "Dev"], settings=Settings(top=2))
     plan = PLAN.model_copy(update={"rerankers": {"R2L": PLAN.rerankers["BTR"], **PLAN.rerankers}})
     ranked = {("R2L", "Base", "Dev"): other, **results.reranked}
     figure = ranks_figure(Results(plan, bases=results.bases, reranked=ranked), "Dev")

@@ -1,6 +1,6 @@
 """The paper's tables by level of the writers, operation and type of error."""
 
-from btr.decisions.rerank import Comparison
+from btr.decisions.rerank import BaseVersusSuggested
 from btr.studies.measures import ALL_LEVELS, frequent_types
 from btr.studies.plan import file_stem
 from btr.studies.records import ErrorScores, LevelScores
@@ -93,7 +93,7 @@ def error_cell(score: float | None, signature: str) -> Cell:
     return EMPTY if score is None else score_cell(score, signature)
 
 
-def comparison_cell(comparison: Comparison, signature: str) -> Cell:
+def comparison_cell(comparison: BaseVersusSuggested, signature: str) -> Cell:
     """Return the difference of the main reranker to the base model."""
     difference = comparison.suggested - comparison.base
     return difference_cell(difference, comparison.interval, comparison.p_bootstrap, signature)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from btr.decisions.grid import DecisionGrid
-from btr.decisions.rerank import Comparison, compare_counts
+from btr.decisions.rerank import BaseVersusSuggested, compare_counts
 from btr.decisions.search import THRESHOLDS
 from btr.decisions.settings import Settings
 from btr.errors import InputError
@@ -111,7 +111,7 @@ def compare_errors(gold: Gold, grid: DecisionGrid, choices: Array) -> ErrorCompa
     members = {label: labels == label for label in sorted(set(gold.groups or []))}
     members[ALL_LEVELS] = np.ones(metric.size, dtype=bool)
     by_level = {label: compare_counts(metric, base[rows], counts[rows]) for label, rows in members.items()}
-    by_type = dict[str, Comparison]()
+    by_type = dict[str, BaseVersusSuggested]()
     if can_break_down(metric, "type"):
         every, base_texts = range(metric.size), grid.texts(base_choices)
         before, after = (metric.counts_by(texts, every, "type") for texts in (base_texts, grid.texts(choices)))

@@ -7,7 +7,7 @@ main score.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from btr.decisions.rerank import Comparison
+from btr.decisions.rerank import BaseVersusSuggested
 from btr.decisions.settings import Settings
 from btr.metrics.results import Interval
 
@@ -55,8 +55,8 @@ class ErrorScores:
 class ErrorComparisons:
     """A reranker beside the base model at each level (and `all`), and for the most frequent types of errors."""
 
-    by_level: Mapping[str, Comparison]
-    by_type: Mapping[str, Comparison]
+    by_level: Mapping[str, BaseVersusSuggested]
+    by_type: Mapping[str, BaseVersusSuggested]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class VerdictMeasures:
     """The share of the sentences with one verdict, and the scores over them, if there are any."""
 
     percent: float
-    comparison: Comparison | None
+    comparison: BaseVersusSuggested | None
 
 
 @dataclass(frozen=True)
