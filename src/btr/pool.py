@@ -1,4 +1,4 @@
-"""One function over many items, on all cores, with the results in order."""
+"""Run one function over many items on all cores, with the results in order."""
 
 import ctypes
 import gc
@@ -16,7 +16,7 @@ from btr.progress import track
 T = TypeVar("T")
 R = TypeVar("R")
 
-PR_SET_PDEATHSIG = 1  # of Linux
+PR_SET_PDEATHSIG = 1  # an option of Linux's prctl: the signal that a process gets when its parent ends
 
 _function: Callable[[Any], Any]
 _items: Sequence[Any]
@@ -37,27 +37,26 @@ def parallel_map(
     workers = min(processes or cores(), len(items) // min_per_process)
     if workers <= 1:
         return list(track(map(function, items), len(items), what))
-    # Forked workers share the items and what the function holds (a parser, a corpus); elsewhere they are sent once.
-    # Sent bit by bit, items would fill a pipe that nobody empties any more when the work is broken off.
+    # Forked workers share the items and what the function refers to (a parser, a corpus); spawned ones get them at the
+    # start. Sent one by one, items would fill a pipe that is no longer emptied after an interruption.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     size = max(1, min(256, len(items) // (workers * 4)))
     chunks = [range(start, min(start + size, len(items))) for start in range(0, len(items), size)]
-    with sheltered():
+    with safe_fork():
         pool = context.Pool(workers, _start, (function, items))
     try:
         return list(track(_flatten(pool.imap(_run, chunks)), len(items), what))
-    finally:  # leaving early, by Ctrl-C or an error, ends the workers, too
-        with undisturbed():
+    finally:  # Ctrl-C or an error ends the workers, too
+        with ignore_interrupts():
             pool.terminate()
 
 
 @contextmanager
-def sheltered() -> Iterator[None]:
-    """Keep what there is out of the sight of forked workers' garbage collection.
+def safe_fork() -> Iterator[None]:
+    """Start workers such that they neither free objects of the main process nor get its Ctrl-C.
 
-    What belongs to other threads (a model's, a parser's) may be half made at the fork, and is not a worker's to free:
-    one that tried has crashed. Nor does a Ctrl-C reach workers, or the pool's threads, from their first moment on: a
-    worker that it ended in the middle of reading would leave a lock behind for which the main process waits.
+    Objects of other threads (a model's, a parser's) may be incomplete at the fork: a worker whose garbage collection
+    freed one has crashed. And a worker that Ctrl-C ends while it reads leaves a lock for which the main process waits.
     """
     masks = hasattr(signal, "pthread_sigmask")
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
@@ -72,8 +71,8 @@ def sheltered() -> Iterator[None]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let no Ctrl-C in while a pool is closed: half closed, it would wait for ever."""
+def ignore_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C while a pool is terminated: an interrupted termination would wait for ever."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -85,16 +84,16 @@ def undisturbed() -> Iterator[None]:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _start(function: Callable[[Any], Any], items: Sequence[Any]) -> None:
     global _function, _items
     _function, _items = function, items
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if sys.platform == "linux":  # when the main process is killed, so are we
+    if sys.platform == "linux":  # end this worker when the main process is killed
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""Progress, on a terminal only."""
+"""Progress bars, on a terminal only."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def track(items: Iterable[T], total: int | None, what: str) -> Iterator[T]:
-    """Pass items on, with a bar on standard error if that is a terminal and there is a name for the work."""
+    """Pass items on, with a bar on standard error if that is a terminal and the work has a name (`what`)."""
     if not what or not sys.stderr.isatty():
         yield from items
         return

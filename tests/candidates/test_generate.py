@@ -170,7 +170,7 @@ def test_what_is_refused(tmp_path, model):
     encoder = tiny.save_encoder(tmp_path / "bert")
     both = tiny.save_t5(tmp_path / "btr", bidirectional=True)
     for arguments, message in [
-        ((tmp_path / "empty.txt", model), "is empty; expected one sentence a line"),
+        ((tmp_path / "empty.txt", model), "is empty; expected one sentence per line"),
         ((tmp_path / "none.txt", model), "no such file"),
         ((tmp_path / "sources.txt", encoder), "is a bert model, which can't write candidates; that takes a seq2seq"),
         ((tmp_path / "sources.txt", both), "is a BTR; candidates are written by a left-to-right seq2seq model"),

@@ -7,7 +7,6 @@ from btr.corpus import (
     Header,
     Scored,
     read_candidates,
-    read_parallel,
     read_references,
     read_scores,
     read_tsv,
@@ -75,15 +74,6 @@ def test_references_in_text_or_json(tmp_path):
     assert read_references(tmp_path / "text") == [("a",), ('{"not json',)]
     write_lines(tmp_path / "json", [json.dumps({"gec_outputs": [["a"], ["b"]]})])
     assert read_references(tmp_path / "json") == [("a", "b")]
-
-
-def test_parallel_text(tmp_path):
-    for name, lines in {"source": "ab", "r0": "AB", "r1": "xy"}.items():
-        write_lines(tmp_path / name, lines)
-    assert list(read_parallel(tmp_path / "source", [tmp_path / "r0", tmp_path / "r1"])) == [
-        ("a", ("A", "x")),
-        ("b", ("B", "y")),
-    ]
 
 
 def test_two_columns(tmp_path):

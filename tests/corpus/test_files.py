@@ -120,6 +120,7 @@ def test_standard_output(capsys):
 def test_side_by_side(tmp_path):
     write_lines(tmp_path / "a", "12")
     write_lines(tmp_path / "b", "123")
+    assert list(zip_lines([tmp_path / "a", tmp_path / "a"])) == [("1", "1"), ("2", "2")]
     with pytest.raises(InputError, match="a: ends before line 3"):
         list(zip_lines([tmp_path / "a", tmp_path / "b"]))
     with pytest.raises(InputError, match="b has 3 sentences but a has 2"):

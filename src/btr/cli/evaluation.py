@@ -30,16 +30,18 @@ from btr.errors import InputError
 @app.command()
 def evaluate(
     hypotheses: Annotated[
-        list[str], typer.Argument(metavar="HYP", help="Text, a candidates file, or one text file a rank; - is stdin.")
+        list[str], typer.Argument(metavar="HYP", help="Text, a candidates file, or one text file per rank; - is stdin.")
     ],
     metric: Metric = "m2",
     gold: Gold = None,
     source: Source = None,
     reference: Reference = None,
     rank: Rank = None,
-    oracle: Annotated[bool, typer.Option("--oracle", help="Score the best that the candidates allow.")] = False,
+    oracle: Annotated[bool, typer.Option("--oracle", help="Score the best choice among the candidates.")] = False,
     by: Annotated[list[str] | None, typer.Option(help="Break down by group, operation or type; repeatable.")] = None,
-    groups: Annotated[Path | None, typer.Option(help="A group's label for each sentence, one a line.")] = None,
+    groups: Annotated[
+        Path | None, typer.Option(help="File with the group of each sentence, one per line.")
+    ] = None,
     mode: Mode = None,
     beta: Beta = None,
     resamples: Resamples = 1000,
@@ -79,7 +81,7 @@ def evaluate(
 @app.command()
 def compare(
     first: Annotated[str, typer.Argument(metavar="HYP_A", help="One system's output: text or candidates.")],
-    second: Annotated[str, typer.Argument(metavar="HYP_B", help="Another's, on the same sources.")],
+    second: Annotated[str, typer.Argument(metavar="HYP_B", help="Another system's output, for the same sources.")],
     metric: Metric = "m2",
     gold: Gold = None,
     source: Source = None,
@@ -119,7 +121,7 @@ def compare(
 @app.command()
 def clean(
     path: Annotated[str, typer.Argument(metavar="IN.m2", help="An M2 file; - is stdin.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT.m2", help="Where to; - is stdout.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT.m2", help="The cleaned file; - is stdout.")],
 ) -> None:
     """Clean a CoNLL M2 file as the paper does.
 

@@ -2,9 +2,9 @@
 
 from btr.corpus.candidates import Candidates, read_candidates, write_candidates
 from btr.corpus.files import read_lines, write_lines
-from btr.corpus.m2 import Edit, Sentence, read_m2, to_parallel, write_m2
+from btr.corpus.m2 import Edit, Sentence, read_m2, write_m2
 from btr.corpus.pairs import read_pairs, read_sources
-from btr.corpus.parallel import read_parallel, read_references, read_tsv
+from btr.corpus.parallel import read_references, read_tsv
 from btr.corpus.scores import Header, RerankerName, Scored, read_scores
 
 __all__ = [
@@ -18,12 +18,10 @@ __all__ = [
     "read_lines",
     "read_m2",
     "read_pairs",
-    "read_parallel",
     "read_references",
     "read_scores",
     "read_sources",
     "read_tsv",
-    "to_parallel",
     "write_candidates",
     "write_lines",
     "write_m2",

@@ -1,7 +1,7 @@
 """The paper's cleaning of CoNLL's M2 files (its appendix "Cleaning for CoNLL Corpus").
 
 spaCy's English tokenizer puts spaces around punctuation, and a line of several sentences is split at its full
-stops. The gold edits follow: an edit is dropped only when the new spaces are all that it asked for.
+stops. The gold edits move along: an edit is dropped only if inserting these spaces was all that it did.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from btr.corpus.m2 import DETECTION_ONLY, Edit, Sentence, read_m2, write_m2
 
 
 def clean(path: PathLike, output: PathLike) -> int:
-    """Clean an M2 file, a sentence at a time; gives the number of sentences written."""
+    """Clean an M2 file sentence by sentence; return the number of sentences written."""
     return write_m2(output, clean_sentences(read_m2(path)))
 
 
@@ -32,7 +32,7 @@ def clean_sentences(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 @cache
 def _tokenizer() -> Callable[[str], Iterable[Any]]:
-    """spaCy's rules for English, which the paper's `en_core_web_sm` uses too; no statistical model."""
+    """Load spaCy's rules for English, the same as in the paper's `en_core_web_sm`, without a statistical model."""
     import spacy
 
     tokenizer: Callable[[str], Iterable[Any]] = spacy.blank("en").tokenizer
@@ -40,21 +40,21 @@ def _tokenizer() -> Callable[[str], Iterable[Any]]:
 
 
 def _tokenise(text: str) -> list[str]:
-    """The tokens of a text, found word by word, so that tokens already apart stay apart."""
+    """Tokenise a text word by word, so that tokens with a space between them are never joined."""
     return [token.text for word in text.split() for token in _tokenizer()(word)]
 
 
 def _tokenise_sentence(sentence: Sentence) -> Sentence:
-    """Tokenise source and corrections, and move each edit to the tokens that its own were split into."""
+    """Tokenise source and corrections, and move each edit to the tokens that its words were split into."""
     words = [_tokenise(word) for word in sentence.source.split()]
     offsets = list(accumulate(map(len, words), initial=0))
 
-    def carry(edit: Edit) -> Edit:
+    def move(edit: Edit) -> Edit:
         corrections = dict.fromkeys(" ".join(_tokenise(correction)) for correction in edit.corrections)
         return replace(edit, start=offsets[edit.start], end=offsets[edit.end], corrections=tuple(corrections))
 
     source = " ".join(token for word in words for token in word)
-    annotations = {annotator: tuple(map(carry, edits)) for annotator, edits in sentence.annotations.items()}
+    annotations = {annotator: tuple(map(move, edits)) for annotator, edits in sentence.annotations.items()}
     return Sentence(source, annotations)
 
 
@@ -68,9 +68,9 @@ def _split(sentence: Sentence) -> Iterator[Sentence]:
     covered = [range(edit.start, edit.end) for edits in sentence.annotations.values() for edit in edits]
     ends = [stop + 1 for stop in _final_stops(tokens) if not any(stop in span for span in covered)]
     for start, end in pairwise([0, *ends, len(tokens)]):
-        places = range(start, end + 1 if end == len(tokens) else end)
+        offsets = range(start, end + 1 if end == len(tokens) else end)
         annotations = {
-            annotator: tuple(_shift(edit, -start) for edit in edits if edit.start in places)
+            annotator: tuple(_shift(edit, -start) for edit in edits if edit.start in offsets)
             for annotator, edits in sentence.annotations.items()
         }
         yield Sentence(" ".join(tokens[start:end]), annotations)
@@ -81,7 +81,7 @@ def _shift(edit: Edit, by: int) -> Edit:
 
 
 def _final_stops(tokens: Sequence[str]) -> Iterator[int]:
-    """The stops before an upper-case letter, but not of an abbreviation ("Mr .") or a list ("1 . Tea")."""
+    """Yield the full stops before an upper-case letter, not after an abbreviation ("Mr .") or list number ("1 .")."""
     for index in range(1, len(tokens) - 1):
         word, stop, following = tokens[index - 1 : index + 2]
         if stop == "." and following[0].isupper() and not (_is_abbreviation(word) or _is_list_number(word)):
@@ -89,7 +89,7 @@ def _final_stops(tokens: Sequence[str]) -> Iterator[int]:
 
 
 def _is_abbreviation(word: str) -> bool:
-    """Whether spaCy leaves a full stop on the word: titles, initials, "e.g", and a stop itself ("..")."""
+    """Return whether spaCy leaves a full stop on the word: titles, initials, "e.g", and a stop itself ("..")."""
     return len(_tokenise(f"{word.capitalize() if word.isupper() else word}.")) == 1
 
 
@@ -98,9 +98,9 @@ def _is_list_number(word: str) -> bool:
 
 
 def _cut_edits(sentence: Sentence) -> Sentence:
-    """Cut each edit to what it changes, as in the paper's file, and drop one that changes nothing any more.
+    """Cut each edit to the tokens that it changes, as in the paper's file, and drop one that changes nothing now.
 
-    Edits that only mark a place stay as they are.
+    Edits that mark an error without correcting it stay as they are.
     """
     tokens = sentence.source.split()
 
@@ -116,7 +116,7 @@ def _cut_edits(sentence: Sentence) -> Sentence:
 
 
 def _cut(edit: Edit, tokens: Sequence[str]) -> Edit:
-    """Take off the tokens that the source and all corrections share at the start, then those at the end."""
+    """Remove the tokens that the source and all corrections share at the start, then those at the end."""
     texts = [tokens[edit.start : edit.end], *(correction.split() for correction in edit.corrections)]
     before = _shared(texts)
     after = _shared(text[before:][::-1] for text in texts)
@@ -125,5 +125,5 @@ def _cut(edit: Edit, tokens: Sequence[str]) -> Edit:
 
 
 def _shared(texts: Iterable[Sequence[str]]) -> int:
-    """How many tokens all texts begin with."""
+    """Return how many first tokens all texts share."""
     return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*texts, strict=False)))

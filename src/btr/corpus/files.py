@@ -1,7 +1,7 @@
-"""Text files as every reader and writer of the project sees them.
+"""Reading and writing text files, in one way for the whole project.
 
 Lines are UTF-8, plain or gzip, with Unix or Windows ends; `-` is standard input or output.
-Writing goes to a temporary file that is renamed at the end, so that nothing is left half-written.
+Writing goes to a temporary file that is renamed at the end, so that no file is left half-written.
 """
 
 import gzip
@@ -36,7 +36,7 @@ def as_paths(value: Paths | None) -> list[PathLike]:
 
 
 def open_bytes(path: PathLike) -> BinaryIO:
-    """Open for reading, unpacking gzip by its first two bytes rather than by the file's name."""
+    """Open for reading; gzip is recognised by its first two bytes rather than by the file's name."""
     try:
         if os.fspath(path) == "-":
             if sys.stdin is None or sys.stdin.buffer.closed:
@@ -58,7 +58,7 @@ def open_bytes(path: PathLike) -> BinaryIO:
 
 @contextmanager
 def reading(path: PathLike) -> Iterator[BinaryIO]:
-    """Open for reading, and say it in one sentence if the file turns out to be broken."""
+    """Open for reading, and raise an InputError if the file turns out to be broken."""
     with open_bytes(path) as file:
         try:
             yield file
@@ -71,7 +71,7 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
 
 
 def read_lines(path: PathLike) -> Iterator[str]:
-    """Stream the lines of a text file without their ends; a missing last newline is no matter."""
+    """Stream the lines of a text file without their ends; the last newline may be missing."""
     with reading(path) as file:
         for number, raw in enumerate(file, 1):
             yield _decode(raw, path, number)
@@ -90,46 +90,46 @@ def _decode(raw: bytes, path: PathLike, number: int) -> str:
 
 
 def refuse_utf16(start: bytes, path: PathLike) -> None:
-    """Tell a file in the other wide-spread encoding by its first bytes."""
+    """Refuse a file in UTF-16, recognised by its first bytes."""
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path}: is UTF-16; convert the file to UTF-8.")
 
 
 def not_text(path: PathLike, line: int, byte: int = 0) -> InputError:
-    """What to say of a line that has a byte which text does not have."""
+    """Return the error for a line with a byte that is no UTF-8 text (0: a NUL byte)."""
     if not byte:
         return InputError(f"{path}, line {line}: has a NUL byte; this is a binary file, not text.")
     return InputError(f"{path}, line {line}: byte {byte:#04x} is not UTF-8; convert the file to UTF-8.")
 
 
 def check_text(text: str) -> str:
-    """A text that can be written down: no zero bytes, and no half characters."""
-    if found := UNWRITABLE.search(text):
-        what = "zero bytes" if found[0] == "\0" else "unpaired surrogates"
-        raise InputError(f"a text has no {what}; take out character {found.start() + 1:,}.")
+    """Return a text if it can be written as UTF-8: it has no NUL characters and no unpaired surrogates."""
+    if match := UNWRITABLE.search(text):
+        what = "zero bytes" if match[0] == "\0" else "unpaired surrogates"
+        raise InputError(f"a text has no {what}; take out character {match.start() + 1:,}.")
     return text
 
 
 def read_text(path: PathLike) -> list[str]:
-    """All lines of a text file that must not be empty."""
+    """Read all lines of a text file that must not be empty."""
     lines = list(read_lines(path))
     if not lines:
-        raise InputError(f"{path}: is empty; expected one sentence a line.")
+        raise InputError(f"{path}: is empty; expected one sentence per line.")
     return lines
 
 
 def check_same_length(named: Iterable[tuple[str, int]]) -> None:
-    """Refuse files that should run side by side and don't."""
+    """Refuse files that should have the same number of sentences and do not."""
     (first, length), *others = [*named] or [("", 0)]
     for name, other in others:
         if other != length:
             raise InputError(
-                f"{name} has {other:,} sentences but {first} has {length:,}; they must run line by line together."
+                f"{name} has {other:,} sentences but {first} has {length:,}; they must correspond line by line."
             )
 
 
 def zip_lines(paths: Iterable[PathLike]) -> Iterator[tuple[str, ...]]:
-    """Stream several files side by side; a file that ends early is an error, not a cut."""
+    """Stream the lines of several files side by side; it is an error if one ends before the others."""
     names = [os.fspath(path) for path in paths]
     for number, row in enumerate(zip_longest(*map(read_lines, names)), 1):
         for name, line in zip(names, row, strict=True):
@@ -139,7 +139,7 @@ def zip_lines(paths: Iterable[PathLike]) -> Iterator[tuple[str, ...]]:
 
 
 def file_hash(path: PathLike) -> str:
-    """The first eight hexadecimal digits of the SHA-256 of the file's (unpacked) bytes."""
+    """Return the first eight hexadecimal digits of the SHA-256 of the file's (unpacked) bytes."""
     digest = hashlib.sha256()
     with reading(path) as file:
         while block := file.read(1 << 20):
@@ -171,7 +171,7 @@ def writing(path: PathLike) -> Iterator[IO[str]]:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise InputError(f"{path}: is a folder; name a file in it.")
-    if target.exists() and not target.is_file():  # a pipe or a device can't be replaced, and need not be
+    if target.exists() and not target.is_file():  # a pipe or a device: it can't be replaced by renaming
         with open(target, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
@@ -199,16 +199,16 @@ def _umask() -> int:
 
 
 def write_lines(path: PathLike, lines: Iterable[str]) -> None:
-    """Write one line after another, all or nothing."""
+    """Write a file line by line; it appears only when it is complete."""
     with writing(path) as file:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def replace_folder(new: Path, place: Path) -> None:
-    """Put a complete folder in the place of another, which is there as `.old` until the new one stands."""
-    old = place.with_name(f"{place.name}.old")
+def replace_folder(new: Path, target: Path) -> None:
+    """Rename a complete folder to `target`; the former one is `TARGET.old` until that is done."""
+    old = target.with_name(f"{target.name}.old")
     shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        os.rename(place, old)
-    os.rename(new, place)
+    if target.exists():
+        os.rename(target, old)
+    os.rename(new, target)
     shutil.rmtree(old, ignore_errors=True)

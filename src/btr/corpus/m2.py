@@ -27,7 +27,7 @@ class Edit:
 
     @property
     def operation(self) -> str:
-        """Missing, Replacement or Unnecessary, from the type's first letter or else from the edit itself."""
+        """Missing, Replacement or Unnecessary, by the first letter of the type or else by the span and correction."""
         letter = self.type[:2]
         if letter not in ("M:", "R:", "U:"):
             letter = "M:" if self.start == self.end else "R:" if self.corrections[0] else "U:"
@@ -36,20 +36,20 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A tokenised source and its edits by annotator; an annotator without edits found nothing to correct."""
+    """A tokenised source and its edits by annotator; an annotator without edits left the source unchanged."""
 
     source: str
     annotations: Mapping[int, tuple[Edit, ...]] = field(default_factory=dict)
 
     def edits(self, annotator: int) -> tuple[Edit, ...]:
-        """The annotator's edits; none by one who did not see this sentence."""
+        """Return the annotator's edits; none for an annotator who did not annotate this sentence."""
         return self.annotations.get(annotator, ())
 
     def corrected(self, annotator: int = 0) -> str:
-        """The source with the annotator's edits applied, the first correction of each.
+        """Apply the annotator's edits to the source, each with its first correction.
 
-        Edits that only mark a place (types Um, unclear meaning, and UNK) are passed over. Where two overlap, the
-        later in the file overwrites the tokens that it covers: this makes the paper's CoNLL-13 references.
+        Edits that only mark an error (types Um, unclear meaning, and UNK) are skipped. Where two overlap, the later
+        in the file overwrites the tokens that it covers: this gives the paper's CoNLL-13 references.
         """
         tokens = self.source.split()
         inserted = ["" for _ in range(len(tokens) + 1)]
@@ -86,7 +86,7 @@ def read_m2(path: PathLike) -> Iterator[Sentence]:
 
 
 def _parse_edit(line: str, length: int, where: str) -> tuple[int, Edit | None]:
-    """One `A` line: its annotator, and its edit unless it is a noop."""
+    """Parse an `A` line; return its annotator, and its edit or None for a noop."""
     fields = line[2:].split("|||")
     if len(fields) != 6:
         raise InputError(
@@ -95,7 +95,7 @@ def _parse_edit(line: str, length: int, where: str) -> tuple[int, Edit | None]:
         )
     offsets, kind, correction, required, comment, coder = fields
     if any(field.startswith("|") for field in fields):
-        raise InputError(f"{where}: a '|' next to the separator '|||' can't be told from it.")
+        raise InputError(f"{where}: a '|' next to the separator '|||' makes the fields ambiguous.")
     try:
         start, end = map(int, offsets.split())
         annotator = int(coder)
@@ -116,7 +116,7 @@ def _quote(line: str) -> str:
 
 
 def write_m2(path: PathLike, sentences: Iterable[Sentence]) -> int:
-    """Write an M2 file that reads back to the same sentences; gives their number."""
+    """Write an M2 file that reads back to the same sentences; return their number."""
     written = 0
     with writing(path) as file:
         for sentence in sentences:
@@ -126,7 +126,7 @@ def write_m2(path: PathLike, sentences: Iterable[Sentence]) -> int:
 
 
 def format_m2(sentence: Sentence) -> str:
-    """A sentence as lines of an M2 file."""
+    """Return a sentence as lines of an M2 file."""
     lines = [f"S {sentence.source}"]
     for annotator, edits in sentence.annotations.items():
         if not edits:
@@ -138,14 +138,8 @@ def format_m2(sentence: Sentence) -> str:
 
 
 def _join(corrections: Sequence[str]) -> str:
-    """Alternatives with `||` between them, where an empty one needs its name."""
+    """Join alternative corrections by `||`, where an empty one is written as -NONE-."""
     for text in corrections:
         if text == NONE or "||" in text or text[:1] == "|" or text[-1:] == "|":
             raise InputError(f"the correction {text!r} can't be written in M2, where '|' and {NONE} have a meaning.")
     return "||".join(text or NONE for text in corrections) if len(corrections) > 1 else corrections[0]
-
-
-def to_parallel(sentences: Iterable[Sentence], annotator: int = 0) -> Iterator[tuple[str, str]]:
-    """M2 as parallel text: each source with one annotator's correction of it."""
-    for sentence in sentences:
-        yield sentence.source, sentence.corrected(annotator)

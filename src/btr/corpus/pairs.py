@@ -1,4 +1,4 @@
-"""Sources, and (source, target) pairs, from whatever a corpus comes as: M2 (`.m2`), two columns (`.tsv`), or text."""
+"""Sources, and (source, target) pairs, from the formats of corpora: M2 (`.m2`), two columns (`.tsv`), or text."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ def read_sources(path: PathLike) -> Iterator[str]:
         empty = False
         yield line
     if empty:
-        raise InputError(f"{path}: is empty; expected one sentence a line.")
+        raise InputError(f"{path}: is empty; expected one sentence per line.")
 
 
 def read_pairs(path: PathLike) -> Iterator[tuple[str, str]]:
@@ -34,6 +34,6 @@ def read_pairs(path: PathLike) -> Iterator[tuple[str, str]]:
 
 
 def file_kind(path: PathLike) -> str:
-    """A file's kind by its name: .m2, .tsv, or .txt for anything else."""
+    """Return a file's kind by its name: .m2, .tsv, or .txt for anything else."""
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix
     return suffix if suffix in (".m2", ".tsv") else ".txt"

@@ -1,20 +1,14 @@
-"""Parallel text: sources with one or several references, line by line, or in two columns."""
+"""Parallel text: references line by line, source and target in two columns, and the authors' JSON lines."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from btr.corpus.files import PathLike, read_lines, zip_lines
+from btr.corpus.files import PathLike, read_lines
 from btr.errors import InputError
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def read_parallel(source: PathLike, references: Sequence[PathLike]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Stream sources with their references from files that run line by line together (JFLEG's layout)."""
-    for line, *others in zip_lines([source, *references]):
-        yield line, tuple(others)
 
 
 def read_tsv(path: PathLike) -> Iterator[tuple[str, str]]:
@@ -29,33 +23,33 @@ def read_tsv(path: PathLike) -> Iterator[tuple[str, str]]:
         empty = False
         yield columns[0], columns[1]
     if empty:
-        raise InputError(f"{path}: is empty; expected a source and a target a line, separated by a tab.")
+        raise InputError(f"{path}: is empty; expected a source and a target per line, separated by a tab.")
 
 
 def read_references(path: PathLike) -> list[tuple[str, ...]]:
-    """The references of each sentence: plain text, one a line, or the authors' JSON lines (`gec_outputs`)."""
+    """Read the references of each sentence: plain text, one per line, or the authors' JSON lines (`gec_outputs`)."""
     references: list[tuple[str, ...]] = []
     in_json = False
     for number, line in enumerate(read_lines(path), 1):
         in_json = in_json or (number == 1 and is_json(line))
         references.append(authors_outputs(parse_json(line, path, number), path, number) if in_json else (line,))
     if not references:
-        raise InputError(f"{path}: is empty; expected one reference a line.")
+        raise InputError(f"{path}: is empty; expected one reference per line.")
     return references
 
 
 def is_json(line: str) -> bool:
-    """Whether a line is a JSON object, rather than text that happens to start with a brace."""
+    """Return whether a line is a JSON object, rather than text that happens to start with a brace."""
     if not line.lstrip().startswith("{"):
         return False
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
-        return line.lstrip().startswith('{"')  # meant to be one
+        return line.lstrip().startswith('{"')  # meant to be a JSON object, but broken
 
 
 def parse_json(line: str, path: PathLike, number: int) -> dict[str, Any]:
-    """One JSON object from one line."""
+    """Parse a line that must be a JSON object."""
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
@@ -70,7 +64,7 @@ def parse_json(line: str, path: PathLike, number: int) -> dict[str, Any]:
 
 
 def authors_outputs(row: dict[str, Any], path: PathLike, number: int) -> tuple[str, ...]:
-    """The texts in the authors' `{"gec_outputs": [["…"], …]}`."""
+    """Return the texts in the authors' `{"gec_outputs": [["…"], …]}`."""
     outputs = row.get("gec_outputs")
     if not isinstance(outputs, list) or not all(
         isinstance(output, list) and len(output) == 1 and isinstance(output[0], str) for output in outputs
