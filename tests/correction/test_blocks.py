@@ -4,13 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btr.correction import blocks
 from btr.correction.blocks import MAX_BLOCK, Block, cut_blocks, decode, read_blocks
 from btr.errors import InputError
 
 
 def cut(text, markdown=False):
     return list(cut_blocks(io.StringIO(text, newline="\n"), markdown))
+
+
+def cut_stream(text, markdown=False):
+    """The blocks of a file, whose long lines come in pieces."""
+    return list(cut_blocks(decode(io.BytesIO(text.encode()), "t"), markdown))
+
+
+def prose(blocks):
+    return "".join(block.text for block in blocks if block.prose)
 
 
 @given(st.text(st.sampled_from("ab .\n`~-+>#\t\r\x0c\u2028\ufeff—")), st.booleans())
@@ -36,9 +44,8 @@ def test_paragraphs_code_and_blank_lines():
 
 def test_markdown_has_indented_code_and_front_matter():
     text = "---\ntitle: a b\n---\nText.\n\n    code is\n\n    here\n\nMore.\n    and more.\n"
-    prose = "".join(block.text for block in cut(text, markdown=True) if block.prose)
-    assert prose == "Text.\nMore.\n    and more.\n"
-    assert "code is" in "".join(block.text for block in cut(text) if block.prose)
+    assert prose(cut(text, markdown=True)) == "Text.\nMore.\n    and more.\n"
+    assert "code is" in prose(cut(text))
 
 
 @pytest.mark.parametrize(
@@ -51,12 +58,13 @@ def test_markdown_has_indented_code_and_front_matter():
     ],
 )
 def test_what_only_looks_like_code_is_prose(text, markdown):
-    assert "He go.\n" in "".join(block.text for block in cut(text, markdown) if block.prose)
+    assert "He go.\n" in prose(cut(text, markdown))
 
 
 def test_a_long_line_comes_in_pieces():
     text = "It is so. " * 200_000
     pieces = list(decode(io.BytesIO(text.encode()), "t"))
+    assert len(pieces) > 1
     assert max(map(len, pieces)) <= MAX_BLOCK
     assert "".join(pieces) == text
 
@@ -89,15 +97,21 @@ def test_the_end_of_a_line_may_be_that_of_a_sentence(item):
 def test_a_sentence_longer_than_a_block_is_no_prose(long):
     tail = "And so on " + "and so on " * (MAX_BLOCK // 10 * long) + "to its end. "
     text = f"First. {tail}Then he go. {'It is so. ' * 10}\n\nNext.\n"
-    for found in (cut(text), list(cut_blocks(decode(io.BytesIO(text.encode()), "t")))):
+    for found in (cut(text), cut_stream(text)):
         assert "".join(block.text for block in found) == text
         assert "".join(block.text for block in found if not block.prose) == f"{tail}\n"
         assert max(len(block.text) for block in found) <= MAX_BLOCK
 
 
+@pytest.mark.parametrize("line", ["b\n", "bb\n"])
+def test_a_line_end_where_a_block_ends_is_not_the_end_of_a_sentence(line):
+    text = f"First.\nA{line * MAX_BLOCK}\n"
+    assert prose(cut(text)) == "First.\n"
+
+
 def test_a_long_line_of_code_is_code_to_its_end():
     text = f"```\n{'it go. ' * 20_000}\n```\nHe go.\n"
-    found = list(cut_blocks(decode(io.BytesIO(text.encode()), "t")))
+    found = cut_stream(text)
     assert [block.text for block in found if block.prose] == ["He go.\n"]
     assert max(len(block.text) for block in found) <= MAX_BLOCK
 
@@ -107,7 +121,7 @@ def test_a_byte_order_mark_is_a_block_of_its_own(text):
     first, *rest = cut(f"\ufeff{text}", markdown=True)
     assert first == Block("\ufeff", 0, False)
     assert rest == [block._replace(start=block.start + 1) for block in cut(text, markdown=True)]
-    assert "".join(block.text for block in rest if block.prose) == "He go.\n"
+    assert prose(rest) == "He go.\n"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +137,7 @@ def test_a_byte_order_mark_is_a_block_of_its_own(text):
 )
 def test_code_in_a_list_or_a_quote(text):
     for markdown in (False, True):
-        assert "".join(block.text for block in cut(f"{text}He go.\n", markdown) if block.prose) == "He go.\n"
+        assert prose(cut(f"{text}He go.\n", markdown)) == "He go.\n"
 
 
 @pytest.mark.parametrize(
@@ -136,17 +150,26 @@ def test_code_in_a_list_or_a_quote(text):
     ],
 )
 def test_front_matter(text):
-    assert "".join(block.text for block in cut(f"{text}He go.\n", markdown=True) if block.prose) == "He go.\n"
-    assert text.rstrip() in "".join(block.text for block in cut(f"{text}He go.\n") if block.prose)
+    assert prose(cut(f"{text}He go.\n", markdown=True)) == "He go.\n"
+    assert text.rstrip() in prose(cut(f"{text}He go.\n"))
+
+
+class Trickle(io.BytesIO):
+    """A file of which a few bytes can be read at a time."""
+
+    def __init__(self, content, size):
+        super().__init__(content)
+        self.size = size
+
+    def read(self, _size):
+        return super().read(self.size)
 
 
 @given(st.text(max_size=200).filter(lambda text: "\0" not in text), st.integers(1, 9))
-def test_decoding_keeps_every_character(text, size):
-    before, blocks.READ = blocks.READ, size
-    try:
-        assert "".join(decode(io.BytesIO(text.encode()), "t")) == text
-    finally:
-        blocks.READ = before
+def test_decoding_changes_no_character(text, size):
+    lines = list(decode(Trickle(text.encode(), size), "t"))
+    assert "".join(lines) == text
+    assert all(line.endswith("\n") and line.count("\n") == 1 for line in lines[:-1])
 
 
 @pytest.mark.parametrize(

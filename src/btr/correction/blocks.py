@@ -1,7 +1,6 @@
-"""A text as a stream of blocks: paragraphs to correct, and what is passed through as it is.
+"""Cut a text into a stream of blocks: paragraphs to correct, and everything else, which is passed through.
 
-Blocks keep every character, so that they put together are the text again. None is long, whatever the text: a sentence
-that does not fit into a block is passed through.
+The blocks, joined, are the text. None is longer than MAX_BLOCK: a sentence that does not fit is passed through.
 """
 
 import re
@@ -11,25 +10,25 @@ from itertools import chain
 from typing import BinaryIO, NamedTuple
 
 from btr.corpus.files import PathLike, not_text, reading, refuse_utf16
+from btr.correction.markdown import LabelledLine, label_markdown
 from btr.correction.segments import LINE_PREFIX, LONG_LINE
 
-READ = 1 << 16  # bytes at a time
+READ_SIZE = 1 << 16  # bytes that are read at a time
 BATCH_CHARACTERS = 6_000  # of a text, whose sentences are batched together
 MAX_BLOCK = 8_000  # characters; a longer paragraph is cut at the end of a sentence
-STOP = r"[.!?…][\"'”’)\]]*\s+(?=[^\sa-z])"
-BREAK = rf"\n(?<![^\n]{{{LONG_LINE}}}\n)(?![ \t]*[a-z])|\n(?={LINE_PREFIX})"  # the end of a line and of a sentence
-ENDS = re.compile(f"{STOP}|{BREAK}", re.MULTILINE)
-BYTE_ORDER = "\ufeff"
-FENCE = re.compile(r"[ \t]*((?:>[ \t]*|(?:[-*+•]|\d{1,3}[.)])[ \t]+)*)(`{3,}(?=[^`]*$)|~{3,})")
-FRONT = {  # what front matter begins with: how its first line may look, and what ends it
-    "---": (re.compile(r"[\w\"'-]+ *:|---|#"), ("---", "...")),
-    "+++": (re.compile(r"[\w\"'.-]+ *=|\+\+\+|#|\["), ("+++",)),
-}
-INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
+BYTE_ORDER_MARK = "\ufeff"
+
+# Closing punctuation with quotes or brackets, and the space after it, unless a small letter follows.
+PUNCTUATED_END = r"[.!?…][\"'”’)\]]*\s+(?=[^\sa-z])"
+# The end of a line that is not long, unless a small letter follows; or of any line before a heading or a list item.
+LINE_END = rf"\n(?<![^\n]{{{LONG_LINE}}}\n)(?![ \t]*[a-z])|\n(?={LINE_PREFIX})"
+SENTENCE_END = re.compile(f"{PUNCTUATED_END}|{LINE_END}", re.MULTILINE)
+# A fence of three or more backticks with no other backtick in the line, perhaps in quotations and list items.
+FENCE = re.compile(r"[ \t]*((?:>[ \t]*|(?:[-*+•]|\d{1,3}[.)])[ \t]+)*)(`{3,})[^`]*$")
 
 
 class Block(NamedTuple):
-    """A stretch of the text, where it begins, and whether it is prose; or begins a sentence that is too long."""
+    """A part of the text with its offset. `too_long` marks the first block of a sentence that does not fit into one."""
 
     text: str
     start: int
@@ -44,11 +43,11 @@ def read_blocks(path: PathLike, markdown: bool) -> Iterator[Block]:
 
 
 def decode(file: BinaryIO, path: PathLike) -> Iterator[str]:
-    """The lines of a file with whatever ends them, very long ones in pieces; a byte order mark is a character."""
+    """Yield the lines of a UTF-8 file, long ones in pieces. Line ends and a byte order mark are left as they are."""
     decoder = getincrementaldecoder("utf-8")()
     rest, number = "", 1
     while True:
-        raw = file.read(READ)
+        raw = file.read(READ_SIZE)
         if number == 1 and not rest:
             refuse_utf16(raw, path)
         try:
@@ -71,111 +70,94 @@ def decode(file: BinaryIO, path: PathLike) -> Iterator[str]:
 
 
 def cut_blocks(lines: Iterable[str], markdown: bool = False) -> Iterator[Block]:
-    """Blocks of a text that comes in lines: blank lines part them, and code between fences is no prose.
-
-    In Markdown, indented code and what stands before the text (between lines of `---` or `+++`) are no prose either.
-    """
-    start = 0
+    """Cut a text that comes in lines into blocks. Blank lines, and lines that are not prose, separate paragraphs."""
+    cutter = BlockCutter()
     lines = iter(lines)
     first = next(lines, "")
-    if first.startswith(BYTE_ORDER):
-        yield Block(BYTE_ORDER, 0, False)
-        start, first = 1, first[1:]
-    for text, *about in cut_paragraphs(chain([first], lines), markdown):
-        for place in range(0, len(text), MAX_BLOCK):
-            yield Block(text[place : place + MAX_BLOCK], start + place, *about)
-        start += len(text)
+    if first.startswith(BYTE_ORDER_MARK):
+        yield from cutter.pass_through(BYTE_ORDER_MARK)
+        first = first.removeprefix(BYTE_ORDER_MARK)
+    label = label_markdown if markdown else label_plain_text
+    for line, is_prose in label(chain([first], lines)):
+        yield from cutter.add_prose(line) if is_prose else cutter.pass_through(line)
+    yield from cutter.end_paragraph()
 
 
-def cut_paragraphs(lines: Iterable[str], markdown: bool) -> Iterator[tuple[str, bool, bool]]:
-    """Stretches of lines that are prose, none longer than a block, and lines that are not; and what is too long."""
-    own, code = Paragraph(), Code(markdown)
-    begins, prose = True, False
+def label_plain_text(lines: Iterable[str]) -> Iterator[LabelledLine]:
+    """Say of each line whether it is prose: neither blank nor code between fences."""
+    fences = Fences()
+    is_line_start, is_prose = True, False
     for line in lines:
-        if begins:  # and is no further piece of a very long line
-            prose = not code.takes(line) and bool(line.strip())
-        begins = line.endswith("\n")
-        if prose:
-            yield from own.add(line)
-        else:
-            yield from own.end()
-            yield line, False, False
-    yield from own.end()
+        if is_line_start:  # else it is a further piece of a long line
+            is_prose = not fences.contain(line) and bool(line.strip())
+        is_line_start = line.endswith("\n")
+        yield line, is_prose
 
 
-class Code:
-    """Tells which lines are code or front matter; all lines are shown to it, in order."""
-
-    def __init__(self, markdown: bool) -> None:
-        self.markdown = markdown
-        self.number = 0
-        self.front = self.fence = ""
-        self.quoted = False  # whether the fence stands in a quote
-        self.blank = True  # whether the line before is blank, or indented code
-
-    def takes(self, line: str) -> bool:
-        is_indented = self.markdown and self.blank and bool(INDENTED.match(line))
-        is_code = self.in_front(line) or self.in_fence(line) or is_indented
-        self.number += 1
-        self.blank = not line.strip() or (self.blank and is_code and not self.fence)
-        return is_code
-
-    def in_front(self, line: str) -> bool:
-        text = line.strip()
-        if self.markdown and self.number == 0 and text in FRONT:
-            self.front = text
-            return True
-        if not self.front:
-            return False
-        key, ends = FRONT[self.front]
-        if self.number == 1 and not key.match(line):
-            self.front = ""
-            return False
-        self.front = "" if text in ends else self.front
-        return True
-
-    def in_fence(self, line: str) -> bool:
-        text = line.strip()
-        if self.quoted and not text.startswith(">"):  # the quote is over, and its code
-            self.fence, self.quoted = "", False
-        if self.fence:
-            text = text.lstrip("> \t") if self.quoted else text
-            if text.startswith(self.fence) and not text.strip(self.fence[0]):
-                self.fence, self.quoted = "", False
-            return True
-        mark = FENCE.match(line)
-        if not mark or not (self.markdown or "`" in mark[2]):  # in plain text, a line of ~ is an underline
-            return False
-        self.fence, self.quoted = mark[2], ">" in mark[1]
-        return True
-
-
-class Paragraph:
-    """Prose that comes in lines and leaves in blocks. What is torn, for want of the end of a sentence, is no prose."""
+class Fences:
+    """Recognises code between fences in plain text, where its lines need not be indented as CommonMark wants it."""
 
     def __init__(self) -> None:
-        self.text, self.torn = "", False
+        self.fence = ""  # the one that is open
+        self.is_quoted = False
 
-    def add(self, line: str) -> Iterator[tuple[str, bool, bool]]:
-        for place in range(0, len(line), MAX_BLOCK):
-            self.text += line[place : place + MAX_BLOCK]
+    def contain(self, line: str) -> bool:
+        """Whether a line is a fence or code. All lines must be given, in order."""
+        text = line.strip()
+        if self.is_quoted and not text.startswith(">"):  # the end of the quotation ends its code
+            self.fence, self.is_quoted = "", False
+        if self.fence:
+            text = text.lstrip("> \t") if self.is_quoted else text
+            if text.startswith(self.fence) and not text.strip("`"):
+                self.fence, self.is_quoted = "", False
+            return True
+        opening = FENCE.match(line)
+        if opening:
+            self.fence, self.is_quoted = opening[2], ">" in opening[1]
+        return bool(opening)
+
+
+class BlockCutter:
+    """Cuts a text into blocks, and counts their offsets."""
+
+    def __init__(self) -> None:
+        self.start = 0  # offset of the next block
+        self.text = ""  # prose that is not yet in a block
+        self.is_inside_sentence = False  # whether it continues a sentence that does not fit into a block
+
+    def pass_through(self, text: str) -> Iterator[Block]:
+        """End the paragraph; cut a text that is not prose into blocks."""
+        yield from self.end_paragraph()
+        for k in range(0, len(text), MAX_BLOCK):
+            yield self.make_block(text[k : k + MAX_BLOCK], prose=False)
+
+    def add_prose(self, text: str) -> Iterator[Block]:
+        """Add a text to the paragraph, and cut off blocks as long as it does not fit into one."""
+        for k in range(0, len(text), MAX_BLOCK):
+            self.text += text[k : k + MAX_BLOCK]
             while len(self.text) > MAX_BLOCK:
-                yield self.take()
+                yield self.cut_prose()
 
-    def end(self) -> Iterator[tuple[str, bool, bool]]:
-        while self.torn and self.text:
-            yield self.take()
+    def end_paragraph(self) -> Iterator[Block]:
+        while self.is_inside_sentence and self.text:
+            yield self.cut_prose()
         if self.text:
-            yield self.text, True, False
-        self.text, self.torn = "", False
+            yield self.make_block(self.text, prose=True)
+        self.text, self.is_inside_sentence = "", False
 
-    def take(self) -> tuple[str, bool, bool]:
-        """Cut a block off: up to the last end of a sentence, or the first one if it begins in the midst of one."""
-        ends = [match.end() for match in ENDS.finditer(self.text, 0, MAX_BLOCK)]
-        end = (ends[0] if self.torn else ends[-1]) if ends else MAX_BLOCK
-        prose, too_long = bool(ends) and not self.torn, not ends and not self.torn
-        block, self.text, self.torn = self.text[:end], self.text[end:], not ends
-        return block, prose, too_long
+    def cut_prose(self) -> Block:
+        """Cut a block off the paragraph: complete sentences, or else a part of a sentence, which is not prose."""
+        ends = [end for match in SENTENCE_END.finditer(self.text) if (end := match.end()) <= MAX_BLOCK]
+        was_inside = self.is_inside_sentence
+        end = (ends[0] if was_inside else ends[-1]) if ends else MAX_BLOCK
+        block, self.text, self.is_inside_sentence = self.text[:end], self.text[end:], not ends
+        is_whole = bool(ends) and not was_inside
+        return self.make_block(block, prose=is_whole, too_long=not ends and not was_inside)
+
+    def make_block(self, text: str, prose: bool, too_long: bool = False) -> Block:
+        start = self.start
+        self.start += len(text)
+        return Block(text, start, prose, too_long)
 
 
 def batch_blocks(blocks: Iterable[Block]) -> Iterator[list[Block]]:
