@@ -94,7 +94,7 @@ def test_plain_stretches_count_as_listed(case, before, after):
     hypothesis = source[:before] + hypothesis.split() + source[len(source) - after :]
     if source != hypothesis:
         graph = maxmatch.build_graph(build_lattice(source, hypothesis))
-        assert graph.listings == len(plain_maxmatch.list_arcs(source, hypothesis, 2)[0])
+        assert graph.list_length == len(plain_maxmatch.list_arcs(source, hypothesis, 2)[0])
 
 
 @settings(max_examples=200, deadline=None)
@@ -111,8 +111,8 @@ def test_lattice_is_both_matrices(case):
         assert not lattice.match[i] & lattice.substitute[i]
     one, two = (plain_maxmatch.levenshtein_arcs(source, hypothesis, cost) for cost in (1, 2))
     assert arcs == one | two
-    twice = sum(mask.bit_count() for i in range(len(source) + 1) for mask in lattice.twice.row(i))
-    assert twice == len(one & two)
+    in_both = sum(mask.bit_count() for i in range(len(source) + 1) for mask in lattice.in_both.row(i))
+    assert in_both == len(one & two)
 
 
 def test_large_agrees_on_nearly_all():

@@ -1,7 +1,12 @@
-"""The lattice of MaxMatch: every optimal way to make a hypothesis from its source, word by word.
+"""The edit lattice of MaxMatch: all cheapest ways to turn a source into a hypothesis, word by word.
 
-The optimal cells of a Levenshtein matrix are bits here: one row is a handful of operations on Python's whole numbers,
-so that even ten thousand words against ten thousand take seconds, and a sentence takes microseconds.
+Node (i, j) of the lattice means: the first i words of the source have become the first j words of the hypothesis. An
+arc into it is one step: a word matches or is substituted (from node (i-1, j-1)), deleted (from (i-1, j)) or inserted
+(from (i, j-1)). A path from (0, 0) to the last node is one way to make the hypothesis.
+
+Which arcs lie on a cheapest path is the question that a Levenshtein matrix answers. Here a row of the matrix is one
+Python integer per kind of arc, in which bit j stands for the arc into node (i, j); a row takes a few operations on
+integers. So a sentence takes microseconds, and ten thousand words against ten thousand take seconds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +16,7 @@ from operator import and_, or_
 
 @dataclass(slots=True)
 class Arcs:
-    """Which arcs of a matrix lead into node (i, j): bit j of row i, for each kind of arc."""
+    """A set of arcs: for each kind and each row i, an integer whose bit j stands for the arc into node (i, j)."""
 
     match: list[int]
     substitute: list[int]
@@ -19,28 +24,28 @@ class Arcs:
     insert: list[int]
 
     def row(self, i: int) -> tuple[int, int, int, int]:
-        """The arcs into a row, by kind."""
+        """Return the arcs into a row, by kind."""
         return self.match[i], self.substitute[i], self.delete[i], self.insert[i]
 
     def nodes(self, row: int) -> int:
-        """The nodes of a row, as bits; the start node has no arc into it."""
+        """Return the nodes of a row as bits: those with an arc into them, and the start node (0, 0)."""
         return self.match[row] | self.substitute[row] | self.delete[row] | self.insert[row] | (row == 0)
 
-    def plain(self, row: int) -> bool:
-        """Whether the row has one node, entered by a match only."""
+    def is_plain_match(self, row: int) -> bool:
+        """Return whether the row has one node only, with one arc into it, a match."""
         into = self.match[row]
         return bool(into) and not (into & (into - 1) or self.substitute[row] or self.delete[row] or self.insert[row])
 
 
 @dataclass(slots=True)
 class Lattice(Arcs):
-    """The arcs of both matrices united, and those that stand in both."""
+    """The arcs of either of the two matrices, and those that are in both."""
 
-    twice: Arcs
+    in_both: Arcs
 
 
 def build_lattice(source: Sequence[str], hypothesis: Sequence[str]) -> Lattice:
-    """Unite the optimal arcs of two Levenshtein matrices, one with substitutions at 1 and one with them at 2."""
+    """Unite the arcs of all cheapest paths of two Levenshtein matrices, where a substitution costs 1, and costs 2."""
     m = len(hypothesis)
     full = (1 << (m + 1)) - 1
     words = full & ~1  # the columns that end a word of the hypothesis
@@ -49,12 +54,12 @@ def build_lattice(source: Sequence[str], hypothesis: Sequence[str]) -> Lattice:
         columns[word] = columns.get(word, 0) | 1 << j
     match = [0] + [columns.get(word, 0) for word in source]
 
-    # Substitution at 1: differences between neighbouring cells, a row at a time (Myers 1999, Hyyrö 2003).
+    # Substitution costs 1: differences between neighbouring cells, row by row (Myers 1999, Hyyrö 2003).
     unit = Arcs(match, [0], [0], [words])
-    up, down = words, 0  # columns where the distance is one more, one less, than to their left
-    # Substitution at 2: the longest common subsequence (Crochemore et al. 2001).
+    up, down = words, 0  # columns where the distance is one more, and one less, than in the column to their left
+    # Substitution costs 2: the longest common subsequence (Crochemore et al. 2001).
     indel = Arcs(match, [0], [0], [words])
-    flat = words  # columns where the subsequence is no longer than to their left
+    flat = words  # columns where the subsequence is no longer than in the column to their left
     for equal in match[1:]:
         same = ((((equal & up) + up) ^ up) | equal | down) & full  # as cheap as the cell up and left
         rise = down | (full & ~(same | up))  # one more than the cell above
@@ -77,7 +82,7 @@ def build_lattice(source: Sequence[str], hypothesis: Sequence[str]) -> Lattice:
         list(map(or_, one.substitute, two.substitute)),
         list(map(or_, one.delete, two.delete)),
         list(map(or_, one.insert, two.insert)),
-        twice=Arcs(
+        in_both=Arcs(
             list(map(and_, one.match, two.match)),
             list(map(and_, one.substitute, two.substitute)),
             list(map(and_, one.delete, two.delete)),
@@ -87,9 +92,9 @@ def build_lattice(source: Sequence[str], hypothesis: Sequence[str]) -> Lattice:
 
 
 def _reachable(arcs: Arcs, end: int) -> Arcs:
-    """Keep the arcs from which the end node is reached."""
+    """Return the arcs from which the end node is reached (`end` has its bit in the last row)."""
     rows = len(arcs.match)
-    kept = Arcs([0] * rows, [0] * rows, [0] * rows, [0] * rows)
+    reachable = Arcs([0] * rows, [0] * rows, [0] * rows, [0] * rows)
     nodes = end
     for i in range(rows - 1, -1, -1):
         if new := nodes & arcs.insert[i]:
@@ -97,16 +102,16 @@ def _reachable(arcs: Arcs, end: int) -> Arcs:
                 before = new >> 1 & ~nodes
                 nodes |= before
                 new = before & arcs.insert[i]
-            kept.insert[i] = nodes & arcs.insert[i]
-        kept.match[i] = match = nodes & arcs.match[i]
-        kept.substitute[i] = substitute = nodes & arcs.substitute[i]
-        kept.delete[i] = delete = nodes & arcs.delete[i]
+            reachable.insert[i] = nodes & arcs.insert[i]
+        reachable.match[i] = match = nodes & arcs.match[i]
+        reachable.substitute[i] = substitute = nodes & arcs.substitute[i]
+        reachable.delete[i] = delete = nodes & arcs.delete[i]
         nodes = (match | substitute) >> 1 | delete
-    return kept
+    return reachable
 
 
 def bits(mask: int) -> Iterator[int]:
-    """The positions of the set bits, lowest first."""
+    """Yield the positions of the bits that are 1, lowest first."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1

@@ -1,9 +1,12 @@
-"""MaxMatch for hypotheses that have little in common with their source, where merged edits are too many to list.
+"""MaxMatch for hypotheses that have little in common with their source, where merged arcs are too many to list.
 
-A merged edit that equals no gold edit costs its length and an epsilon, wherever it ends. So the search need not know
-such edits: a path carries an open edit along, with its unchanged words counted, and may close it at any node. Only
-merged edits that equal a gold edit are looked up. The cost grows with the nodes of the lattice, at worst the source's
-words times the hypothesis'.
+`maxmatch` lists an arc for every pair of nodes that one edit may join. Here no such list is needed: an edit that is not
+gold costs its number of arcs and an epsilon, whatever it is. So the search goes through the nodes once, row by row, and
+knows for each node the lightest path on which no edit is open, and the lightest ones on which an edit is open that has
+0, 1 or 2 unchanged words so far. At each node the open edit may end. Only edits that equal a gold edit are listed.
+
+The cost grows with the number of nodes: at worst the words of the source times the words of the hypothesis. Paths of
+equal weight may be decided otherwise than in `maxmatch`, because no arc is in a list twice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +15,14 @@ from btr.corpus.m2 import Edit
 from btr.metrics.edit_lattice import Lattice, bits
 from btr.metrics.maxmatch import MAX_UNCHANGED, Span
 
-# A path's weight is a whole number: as many gold edits as possible, then as few arcs, then as few other edits.
+# The weight of a path is an integer: as many gold edits as possible, then as few arcs, then as few other edits.
 EDIT = 1
-LENGTH = 1 << 20
+ARC = 1 << 20
 GOLD = 1 << 40
 
 
 def _gold_arcs(lattice: Lattice, hypothesis: Sequence[str], edits: Sequence[Edit]) -> set[Span]:
-    """The arcs, merged ones included, that equal a gold edit."""
+    """Return the arcs, merged ones included, that equal a gold edit."""
     arcs: set[Span] = set()
     insertions: dict[int, list[Edit]] = {}
     for edit in edits:
@@ -27,9 +30,9 @@ def _gold_arcs(lattice: Lattice, hypothesis: Sequence[str], edits: Sequence[Edit
             insertions.setdefault(edit.start, []).append(edit)
             continue
         for correction in edit.corrections:
-            for left, right in _places(lattice, hypothesis, edit, correction.split(" ") if correction else []):
+            for left, right in _occurrences(lattice, hypothesis, edit, correction.split(" ") if correction else []):
                 span = Span(edit.start, left, edit.end, right)
-                if _is_arc(lattice, span):
+                if _can_merge(lattice, span):
                     arcs.add(span)
     for row, gold in insertions.items():
         arcs.update(
@@ -38,10 +41,10 @@ def _gold_arcs(lattice: Lattice, hypothesis: Sequence[str], edits: Sequence[Edit
     return arcs
 
 
-def _places(
+def _occurrences(
     lattice: Lattice, hypothesis: Sequence[str], edit: Edit, correction: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """Where in the hypothesis a correction stands, at nodes of the edit's first and last row."""
+    """Yield where a correction occurs in the hypothesis, from a node of the edit's first row to one of its last."""
     nodes_start, nodes_end = lattice.nodes(edit.start), lattice.nodes(edit.end)
     for left in bits(nodes_start & nodes_end >> len(correction)):
         right = left + len(correction)
@@ -49,14 +52,14 @@ def _places(
             yield left, right
 
 
-def _is_arc(lattice: Lattice, span: Span) -> bool:
-    """Whether arcs can be merged into this one edit.
+def _can_merge(lattice: Lattice, span: Span) -> bool:
+    """Return whether arcs can be merged into this one edit.
 
-    As in the official scorer, a node keeps the first shortest way to it that has few enough unchanged words, and
-    forgets the others.
+    As in the official scorer, only the first of the shortest merges to a node counts, among those with few enough
+    unchanged words.
     """
     start = (span.start, span.left)
-    ways: dict[tuple[int, int], tuple[int, int]] = {}  # node → arcs, unchanged words
+    shortest: dict[tuple[int, int], tuple[int, int]] = {}  # node → arcs and unchanged words of the shortest merge to it
     for i in range(span.start, span.end + 1):
         inside = (1 << (span.right + 1)) - (1 << span.left)
         match = lattice.match[i]
@@ -64,28 +67,29 @@ def _is_arc(lattice: Lattice, span: Span) -> bool:
         for j in bits((diagonal | delete | insert) & inside):
             best: tuple[int, int] | None = None
             same = match >> j & 1
-            for arcs, node, kept in (
+            for arcs, node, matches in (
                 (diagonal, (i - 1, j - 1), same),
                 (delete, (i - 1, j), 0),
                 (insert, (i, j - 1), 0),
             ):
-                length, unchanged = (0, 0) if node == start else ways.get(node, (0, MAX_UNCHANGED + 1))
+                length, unchanged = (0, 0) if node == start else shortest.get(node, (0, MAX_UNCHANGED + 1))
                 if arcs >> j & 1 and (best is None or length + 1 < best[0]):
-                    unchanged += kept
+                    unchanged += matches
                     if unchanged <= MAX_UNCHANGED:
                         best = length + 1, unchanged
             if best:
-                ways[i, j] = best
-    length, unchanged = ways.get((span.end, span.right), (0, 0))
+                shortest[i, j] = best
+    length, unchanged = shortest.get((span.end, span.right), (0, 0))
     return length > unchanged or (length, unchanged) == (1, 1)
 
 
 def _gold_insertions(insert: int, hypothesis: Sequence[str], gold: Sequence[Edit]) -> list[tuple[int, int]]:
-    """Match the insertions of a row to the gold, each gold edit to one, without listing them all.
+    """Match the insertions of a row to the gold, each gold edit to one, without listing all insertions.
 
-    The official scorer goes through the sorted insertions from both ends inwards, and takes the first that it meets.
+    The official scorer goes through the sorted insertions from both ends inwards, and takes the first that matches. So
+    among several, the one nearest to an end of the sorted list is taken.
     """
-    ends: dict[int, int] = {}  # first column → last column of the stretch of insertions that it stands in
+    ends: dict[int, int] = {}  # first column → last column of the run of insertions that it is in
     for column in reversed(list(bits(insert))):
         ends[column - 1] = ends.get(column, column)
     before, total = dict[int, int](), 0  # how many insertions, single and merged, start further left
@@ -94,64 +98,65 @@ def _gold_insertions(insert: int, hypothesis: Sequence[str], gold: Sequence[Edit
         total += ends[column] - column
     taken: list[tuple[int, int]] = []
     for edit in gold:
-        met = []
+        matches = []
         for words in (correction.split(" ") for correction in edit.corrections if correction):
             for left, end in ends.items():
                 right = left + len(words)
                 free = all(right <= start or stop <= left for start, stop in taken)
                 if right <= end and free and list(hypothesis[left:right]) == words:
-                    place = before[left] + len(words) - 1
-                    met.append((min(2 * place, 2 * (total - 1 - place) + 1), left, right))
-        if met:
-            taken.append(min(met)[1:])
+                    position = before[left] + len(words) - 1  # in the sorted list
+                    matches.append((min(2 * position, 2 * (total - 1 - position) + 1), left, right))
+        if matches:
+            taken.append(min(matches)[1:])
     return taken
 
 
-# The edits of a path so far, last first; an edit that is still open has its first node only.
-_Trail = tuple["_Trail", tuple[int, ...]] | None
+# A path as a linked list: the path before its last edit, and that edit as (i, j) of its first and of its last node. An
+# edit that is still open has its first node only.
+_Path = tuple["_Path", tuple[int, ...]] | None
 _INFINITY = 1 << 62
 
 
 class _Row:
-    """The lightest paths to the nodes of one row: with no edit open, and with one open that has q unchanged words."""
+    """The lightest paths to the nodes of a row: with no edit open, and with an open edit of q unchanged words."""
 
     def __init__(self, columns: int) -> None:
         self.closed = [_INFINITY] * columns
-        self.trails: list[_Trail] = [None] * columns
+        self.paths: list[_Path] = [None] * columns
         self.open = [[_INFINITY] * columns for _ in range(MAX_UNCHANGED + 1)]
-        self.open_trails: list[list[_Trail]] = [[None] * columns for _ in range(MAX_UNCHANGED + 1)]
+        self.open_paths: list[list[_Path]] = [[None] * columns for _ in range(MAX_UNCHANGED + 1)]
 
-    def carry(self, j: int, before: "_Row", node: tuple[int, int], unchanged: int) -> None:
-        """Go along an arc from a node, with the edits that are open there, or with one that opens there."""
+    def extend(self, j: int, before: "_Row", node: tuple[int, int], unchanged: int) -> None:
+        """Extend paths by an arc from a node to column j: open edits go on, or a new edit opens at the node."""
         k = node[1]
         for q in range(unchanged, MAX_UNCHANGED + 1):
-            weight = before.open[q - unchanged][k] + LENGTH
+            weight = before.open[q - unchanged][k] + ARC
             if weight < self.open[q][j]:
                 self.open[q][j] = weight
-                self.open_trails[q][j] = before.open_trails[q - unchanged][k]
-        weight = before.closed[k] + LENGTH + EDIT
+                self.open_paths[q][j] = before.open_paths[q - unchanged][k]
+        weight = before.closed[k] + ARC + EDIT
         if weight < self.open[unchanged][j]:
             self.open[unchanged][j] = weight
-            self.open_trails[unchanged][j] = before.trails[k], node
+            self.open_paths[unchanged][j] = before.paths[k], node
 
-    def close(self, i: int, j: int) -> None:
-        """End the edit that is open here, if that is the lightest path."""
-        for weights, trails in zip(self.open, self.open_trails, strict=True):
+    def end_edit(self, i: int, j: int) -> None:
+        """End the open edit at this node, if that gives the lightest path without an open edit."""
+        for weights, paths in zip(self.open, self.open_paths, strict=True):
             if weights[j] < self.closed[j]:
                 self.closed[j] = weights[j]
-                trail = trails[j]
-                assert trail
-                self.trails[j] = trail[0], (*trail[1], i, j)
+                path = paths[j]
+                assert path
+                self.paths[j] = path[0], (*path[1], i, j)
 
 
 def shortest_path(lattice: Lattice, hypothesis: Sequence[str], gold: Sequence[Edit]) -> list[Span]:
-    """The edits on a path that agrees best with the gold."""
+    """Return the edits on a path that agrees best with the gold."""
     columns = len(hypothesis) + 1
     into: dict[tuple[int, int], list[Span]] = {}
     for span in _gold_arcs(lattice, hypothesis, gold):
         into.setdefault((span.end, span.right), []).append(span)
     starts = {(span.start, span.left) for spans in into.values() for span in spans}
-    known: dict[tuple[int, int], tuple[int, _Trail]] = {}  # lightest paths to the first nodes of gold edits
+    to_gold_edits: dict[tuple[int, int], tuple[int, _Path]] = {}  # lightest paths to the first nodes of gold edits
 
     row = _Row(columns)
     row.closed[0] = 0
@@ -160,25 +165,25 @@ def shortest_path(lattice: Lattice, hypothesis: Sequence[str], gold: Sequence[Ed
         above, row = (row, _Row(columns)) if i else (row, row)
         for j in bits(lattice.nodes(i)):
             if match >> j & 1:
-                row.closed[j], row.trails[j] = above.closed[j - 1] + LENGTH, above.trails[j - 1]
-                row.carry(j, above, (i - 1, j - 1), 1)
+                row.closed[j], row.paths[j] = above.closed[j - 1] + ARC, above.paths[j - 1]
+                row.extend(j, above, (i - 1, j - 1), 1)
             if substitute >> j & 1:
-                row.carry(j, above, (i - 1, j - 1), 0)
+                row.extend(j, above, (i - 1, j - 1), 0)
             if delete >> j & 1:
-                row.carry(j, above, (i - 1, j), 0)
+                row.extend(j, above, (i - 1, j), 0)
             if insert >> j & 1:
-                row.carry(j, row, (i, j - 1), 0)
-            row.close(i, j)
+                row.extend(j, row, (i, j - 1), 0)
+            row.end_edit(i, j)
             for span in into.get((i, j), ()):
-                weight, trail = known[span.start, span.left]
+                weight, path = to_gold_edits[span.start, span.left]
                 if weight - GOLD < row.closed[j]:
                     is_match = match >> j & 1 and (span.start, span.left) == (i - 1, j - 1)
-                    row.closed[j], row.trails[j] = weight - GOLD, trail if is_match else (trail, span)
+                    row.closed[j], row.paths[j] = weight - GOLD, path if is_match else (path, span)
             if (i, j) in starts:
-                known[i, j] = row.closed[j], row.trails[j]
-    path: list[Span] = []
-    trail = row.trails[-1]
-    while trail:
-        trail, edit = trail
-        path.append(Span(*edit))
-    return path[::-1]
+                to_gold_edits[i, j] = row.closed[j], row.paths[j]
+    spans: list[Span] = []
+    path = row.paths[-1]
+    while path:
+        path, edit = path
+        spans.append(Span(*edit))
+    return spans[::-1]
