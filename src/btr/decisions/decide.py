@@ -1,7 +1,7 @@
 """The decision: from scores and settings to the chosen text.
 
-f(y|x) is a softmax over the candidates that compete. The reranker's suggestion, the candidate with the highest f,
-replaces the base candidate only if f rises by more than the threshold λ (equation 6 of the paper).
+f(y|x) is a softmax over the candidates that compete (equation 9 of the paper). The candidate with the highest f is the
+reranker's suggestion. It replaces the base candidate only if f rises by more than the threshold λ (equation 10).
 """
 
 import math
