@@ -51,6 +51,16 @@ def test_compare(exact):
     assert result.difference["exact"] == pytest.approx(result.b.value - result.a.value)
 
 
+def test_rerank_and_tune(exact, tmp_path):
+    scores = tmp_path / "scores.jsonl"
+    btr.score(EXAMPLES / "candidates.jsonl", "mbr", scores)
+    reranked = btr.rerank(scores, output=tmp_path / "out.txt", metric=exact, **FILES)
+    assert reranked.evaluation.reranked.scores == btr.evaluate(tmp_path / "out.txt", metric=exact, **FILES).scores
+    tuned = btr.tune(scores, metric=exact, top=[2, 3], folds=2, **FILES)
+    assert tuned.base.value == btr.evaluate(EXAMPLES / "base.txt", metric=exact, **FILES).value
+    assert max(map(max, tuned.models[0].grid)) == pytest.approx(tuned.models[0].best_score.value)
+
+
 def test_what_is_built_in_is_registered():
     for name in ("m2", "errant", "gleu"):
         assert METRICS[name].name == name

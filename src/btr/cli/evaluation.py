@@ -39,16 +39,14 @@ def evaluate(
     rank: Rank = None,
     oracle: Annotated[bool, typer.Option("--oracle", help="Score the best choice among the candidates.")] = False,
     by: Annotated[list[str] | None, typer.Option(help="Break down by group, operation or type; repeatable.")] = None,
-    groups: Annotated[
-        Path | None, typer.Option(help="File with the group of each sentence, one per line.")
-    ] = None,
+    groups: Annotated[Path | None, typer.Option(help="File with the group of each sentence, one per line.")] = None,
     mode: Mode = None,
     beta: Beta = None,
     resamples: Resamples = 1000,
     processes: Processes = None,
     as_json: Json = False,
 ) -> None:
-    """Score hypotheses with M2, ERRANT or GLEU.
+    """Score hypotheses with M2, ERRANT, GLEU or a registered metric.
 
     \b
     btr evaluate out.txt --metric m2 --gold test.m2
@@ -63,9 +61,9 @@ def evaluate(
     result = btr.evaluate(
         hypotheses,
         metric=metric,
-        gold=gold or (),
+        gold=gold,
         source=source,
-        reference=reference or (),
+        reference=reference,
         rank=rank,
         oracle=oracle,
         by=by or (),
@@ -93,7 +91,7 @@ def compare(
     processes: Processes = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two outputs, with significance.
+    """Compare the scores of two outputs, and test whether the difference is significant.
 
     \b
     btr compare base.txt reranked.txt --metric m2 --gold test.m2
@@ -106,9 +104,9 @@ def compare(
         first,
         second,
         metric=metric,
-        gold=gold or (),
+        gold=gold,
         source=source,
-        reference=reference or (),
+        reference=reference,
         rank=rank,
         mode=mode,
         beta=beta,
@@ -125,7 +123,7 @@ def clean(
 ) -> None:
     """Clean a CoNLL M2 file as the paper does.
 
-    Puts spaces around punctuation, splits paragraphs at full stops, and carries the edits along.
+    Puts spaces around punctuation, splits lines at full stops, and moves the edits along.
 
     \b
     btr clean official-2014.combined.m2 -o cleaned.m2

@@ -65,7 +65,7 @@ def bootstrap(metric: Metric, a: Array, b: Array, resamples: int = RESAMPLES) ->
     tests = {}
     for name, (difference,) in observed.items():
         values = np.concatenate([block[name] for block in blocks])
-        as_large = np.count_nonzero(np.abs(values - values.mean()) >= abs(difference))
+        as_large = int(np.count_nonzero(np.abs(values - values.mean()) >= abs(difference)))
         tests[name] = Difference((as_large + 1) / (resamples + 1), _interval(values))
     return tests
 
