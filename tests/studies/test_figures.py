@@ -1,6 +1,3 @@
-import numpy as np
-
-from btr.decisions.search import CrossValidated
 from btr.decisions.settings import Settings
 from btr.decisions.tune import Tuned, TunedModel
 from btr.metrics.results import Score
@@ -58,7 +55,8 @@ def test_a_grid_shows_what_differs_from_the_base():
     model = TunedModel(
         best=Settings(top=5, threshold=0.0),
         best_score=score(42.0),
-        cross_validated=CrossValidated(score(41.0), (), np.zeros(0)),
+        cross_validated=score(41.0),
+        fold_settings=(),
         gain=1.0,
         interval=(0.0, 2.0),
         p=0.5,

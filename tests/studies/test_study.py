@@ -130,7 +130,7 @@ def test_cells_are_what_the_other_verbs_give(ran):
     (model,) = btr.tune("mbr.jsonl", gold="examples/gold.m2", top=[2, 3], folds=5).models
     row = f"MBR (λ = {model.best.threshold:g})"
     assert float(found[row, "Letters F0.5"]["value"]) == pytest.approx(model.best_score.value)
-    assert float(found[row, "Letters cross-validated"]["value"]) == pytest.approx(model.cross_validated.score.value)
+    assert float(found[row, "Letters cross-validated"]["value"]) == pytest.approx(model.cross_validated.value)
     levels = cells(ran[0], "table-22-letters-errant")["MBR, all", "Δ base [95 %]"]
     assert levels["value"] == found[row, "Letters (ERRANT) Δ base [95 %]"]["value"]
     assert (levels["low"], levels["high"]) != ("", "")

@@ -1,28 +1,25 @@
 """`btr export`: pack an output for a competition."""
 
 import zipfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from btr.corpus.files import PathLike, Paths, as_paths, read_text, writing
 from btr.errors import InputError
+from btr.records import Record
 
 BEA_SENTENCES = 4477  # of the BEA-19 test set
 EPOCH = 1980, 1, 1, 0, 0, 0  # a fixed date, so that the same output gives the same archive
 
 
 @dataclass(frozen=True)
-class Exported:
+class Exported(Record):
     """The archive, the name of the text file in it, and how many sentences that has."""
 
     archive: str
     file: str
     sentences: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON has it."""
-        return asdict(self)
 
 
 def export(hypotheses: Paths, output: PathLike, *, sentences: int = BEA_SENTENCES) -> Exported:

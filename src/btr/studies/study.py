@@ -2,26 +2,22 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from btr.corpus.files import PathLike
 from btr.errors import InputError
+from btr.records import Record
 
 
 @dataclass(frozen=True)
-class StudyReport:
+class StudyReport(Record):
     """Where the report is, which stages were run for it, and what it does not have."""
 
     report: str
     files: list[str]
     ran: Mapping[str, int]  # runs of each stage; what was in the cache was not run
     gaps: Mapping[str, str]  # why a table or figure was not computed, by its number
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON has it."""
-        return asdict(self)
 
 
 def study(plan: PathLike, output: PathLike) -> StudyReport:

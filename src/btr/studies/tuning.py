@@ -32,9 +32,7 @@ class TuningPlan:
 def tune_reranker(grid: DecisionGrid, plan: TuningPlan) -> TunedSettings:
     """Find the best settings on a set, and their cross-validated score."""
     tuning = tune_settings(grid, plan.space(grid), plan.folds)
-    crossed = CrossValidatedScore(
-        plan.folds, tuning.cross_validated.score.value, tuning.gain, tuning.interval, tuning.p
-    )
+    crossed = CrossValidatedScore(plan.folds, tuning.cross_validated.value, tuning.gain, tuning.interval, tuning.p)
     return TunedSettings(tuning.best, crossed)
 
 
