@@ -1,6 +1,6 @@
 """Typed records as JSON has them, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -38,11 +38,12 @@ class Record:
     @classmethod
     def from_dict(cls, record: object) -> Self:
         """Return the record that `to_dict` wrote."""
-        return validator(cls).validate_python(record)
+        read: Self = validator(cls).validate_python(record)
+        return read
 
 
 @cache
-def validator(cls: type) -> Any:
+def validator(cls: Hashable) -> Any:
     """Return pydantic's reader of a dataclass."""
     from pydantic import TypeAdapter
 

@@ -133,7 +133,7 @@ def check_output(output: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     """Refuse an output that can't be written, or that is also an input, before any work is done."""
     path = Path(output)
     inputs = list(inputs)
-    if Share.current().world > 1 and "-" in map(os.fspath, (output, *inputs)):
+    if Share.current().world > 1 and "-" in [os.fspath(each) for each in (output, *inputs)]:
         raise InputError("several processes can't share standard input or output; name files.")
     if any(path.is_file() and Path(other).is_file() and path.samefile(other) for other in inputs):
         raise InputError(f"{output}: is an input, too; choose another output.")
