@@ -1,7 +1,7 @@
 """Scores as tables for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -13,6 +13,10 @@ from btr.decisions.tune import Tuned, Tuning
 from btr.metrics.results import Comparison, Evaluation, Part, Score
 from btr.studies.export import Exported
 from btr.studies.study import StudyReport
+
+if TYPE_CHECKING:  # these need torch
+    from btr.candidates.generate import Generated
+    from btr.models.compact import Compacted
 
 
 def print_evaluation(result: Evaluation, console: Console) -> None:
@@ -150,12 +154,12 @@ FLAGS = {
 }
 
 
-def print_generated(result: Mapping[str, Any], console: Console) -> None:
-    """How many candidates were written, and what is odd about some."""
-    console.print(f"{result['candidates']:,} candidates of {result['sources']:,} sources.")
-    for flag, number in result["flags"].items():
+def print_generated(result: "Generated", console: Console) -> None:
+    """Print how many candidates were written, and how many have each flag."""
+    console.print(f"{result.candidates:,} candidates of {result.sources:,} sources.")
+    for flag, number in result.flags.items():
         console.print(f"{number:,} {FLAGS[flag].format(is_are='is' if number == 1 else 'are')} ({flag}).")
-    print_signature(result["signature"], console)
+    print_signature(result.signature, console)
 
 
 def print_trained(result: Mapping[str, Any], console: Console) -> None:
@@ -178,10 +182,10 @@ def print_trained(result: Mapping[str, Any], console: Console) -> None:
         console.print(f"Model: {result['model']}", soft_wrap=True)
 
 
-def print_compacted(result: Mapping[str, Any], console: Console) -> None:
-    """How small a model has become."""
-    size = f"{result['megabytes']:,} MB, of {result['float32_megabytes']:,} MB in float32"
-    console.print(f"Model: {result['model']} ({size})", soft_wrap=True)
+def print_compacted(result: "Compacted", console: Console) -> None:
+    """Print how small a model has become."""
+    size = f"{result.megabytes:,} MB, of {result.float32_megabytes:,} MB in float32"
+    console.print(f"Model: {result.model} ({size})", soft_wrap=True)
 
 
 def print_study(result: StudyReport, console: Console) -> None:

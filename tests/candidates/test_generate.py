@@ -13,13 +13,12 @@ import tiny
 from launching import launched
 
 import btr
-from btr.candidates import generate as generating
 from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine, Hypothesis
-from btr.corpus import read_candidates, read_pairs, read_sources
+from btr.candidates.generate import generate_many, load_engine
+from btr.corpus import Candidates, read_candidates, read_pairs, read_sources
 from btr.errors import InputError
-from btr.models.load import load
-from btr.rerankers.left_to_right import LeftToRight
+from btr.rerankers import load_reranker
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
@@ -37,71 +36,83 @@ class Words(Engine):
 
     ends = (1,)
 
-    def __init__(self, found):
-        self.found, self.asked, self.forced = found, [], []
+    def __init__(self, hypotheses):
+        self.hypotheses, self.sources, self.forced = hypotheses, [], []
 
     def encode(self, texts):
         return [[*map(int, text.split()), 1] for text in texts]
 
     def decode(self, tokens):
-        return [" ".join(str(token) for token in own if token != 1) for own in tokens]
+        return [" ".join(str(token) for token in each if token != 1) for each in tokens]
 
     def generate(self, sources, settings):
-        self.asked += sources
-        return [self.found] * len(sources)
+        self.sources += sources
+        return [self.hypotheses] * len(sources)
 
     def log_probs(self, sources, targets):
         self.forced += targets
         return [-float(len(target)) for target in targets]
 
 
-def test_what_is_odd_is_flagged():
-    found = [
+def test_flags():
+    hypotheses = [
         Hypothesis([5, 6, 1]),
         Hypothesis([1]),
         Hypothesis([5, 6, 1]),
         Hypothesis([7, 8]),
         Hypothesis([9] * 15 + [1]),
     ]
-    engine = Words(found)
-    records = generating.generate_many(engine, ["5 7", "", " ", "3 " * 30], DecodingSettings(max_length=20))
-    assert records[0] == {
-        "source": "5 7",
-        "candidates": ["5 6", "5 7", "5 6", "7 8", " ".join("9" * 15)],
-        "log_probs": [-3.0, -3.0, -3.0, -3.0, -16.0],
-        "flags": {"duplicate": [2], "empty": [1], "runaway": [4], "unfinished": [3]},
-    }
-    assert records[1:3] == [{"source": "", "candidates": [""]}, {"source": " ", "candidates": [" "]}]
-    assert records[3] == {"source": "3 " * 30, "candidates": ["3 " * 30], "flags": {"too_long": [0]}}
-    assert engine.asked == [[5, 7, 1]]
+    engine = Words(hypotheses)
+    rows = generate_many(engine, ["5 7", "", " ", "3 " * 30], DecodingSettings(max_length=20))
+    assert rows[0] == Candidates(
+        "5 7",
+        ("5 6", "5 7", "5 6", "7 8", " ".join("9" * 15)),
+        (-3.0, -3.0, -3.0, -3.0, -16.0),
+        {"duplicate": (2,), "empty": (1,), "runaway": (4,), "unfinished": (3,)},
+    )
+    assert rows[1:3] == [Candidates("", ("",)), Candidates(" ", (" ",))]
+    assert rows[3] == Candidates("3 " * 30, ("3 " * 30,), flags={"too_long": (0,)})
+    assert engine.sources == [[5, 7, 1]]
 
 
-def test_log_probs_that_the_search_knows_are_not_computed_again():
-    """Only if its tokens are those that the text is read as."""
+def test_log_probs_of_the_search_are_not_computed_again():
+    """But only if the tokenizer gives the text the same tokens."""
     engine = Words([Hypothesis([5, 6, 1], -0.5), Hypothesis([7, 8], -0.25)])
-    (record,) = generating.generate_many(engine, ["5 7"], DecodingSettings(size=2))
-    assert record["log_probs"] == [-0.5, -3.0]
+    (row,) = generate_many(engine, ["5 7"], DecodingSettings(size=2))
+    assert row.log_probs == (-0.5, -3.0)
     assert engine.forced == [[7, 8, 1]]
 
 
 @pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
 def test_candidates_and_their_log_probs(tmp_path, model, engine):
-    """What is kept is what the left-to-right reranker computes by teacher forcing."""
+    """They equal what the left-to-right reranker computes by teacher forcing."""
     sources = tmp_path / "sources.txt"
     sources.write_text("the cat sat .\nI has two dog .\n\nhe go\n")
     result = btr.generate(sources, model, tmp_path / "out.jsonl", size=3, max_length=8, engine=engine)
     rows = list(read_candidates(tmp_path / "out.jsonl"))
     assert [row.source for row in rows] == ["the cat sat .", "I has two dog .", "", "he go"]
     assert [len(row.texts) for row in rows] == [3, 3, 1, 3]
-    assert result["sources"] == 4
-    assert result["candidates"] == 10
-    assert "beam|size:3|max-length:8" in result["signature"]
-    reranker = LeftToRight(load("l2r", model))
-    for row in rows:
+    assert (result.sources, result.candidates) == (4, 10)
+    assert "beam|size:3|max-length:8" in result.signature
+    reranker = load_reranker(f"l2r:{model}")
+    for row, means in zip(rows, reranker.scores(rows), strict=True):
         if row.log_probs:
-            scored = reranker.score(row.source, row.texts)
-            sums = [mean * length for mean, length in zip(scored.means, scored.lengths)]
-            assert row.log_probs == pytest.approx(sums, abs=1e-4)
+            lengths = [len(reranker.tokenizer(text)["input_ids"]) for text in row.texts]
+            assert row.log_probs == pytest.approx([m * n for m, n in zip(means, lengths, strict=True)], abs=1e-4)
+
+
+def test_int8_candidates_of_a_file_are_those_of_each_sentence_alone(tmp_path, model):
+    """So `btr generate` gives a sentence what `btr correct` gives it."""
+    sources = tmp_path / "sources.txt"
+    lines = [f"the {'cat ' * (k % 11)}sat on {'a ' * (k % 5)}mat ." for k in range(70)]
+    sources.write_text("".join(f"{line}\n" for line in lines))
+    options = {"size": 4, "max_length": 20, "length_penalty": 0.0}
+    result = btr.generate(sources, model, tmp_path / "out.jsonl", engine="ctranslate2", dtype="int8", **options)
+    assert "|width:8|" in result.signature
+    engine = load_engine(model, "ctranslate2", dtype="int8")
+    settings = DecodingSettings(**options, early_stopping=True)
+    rows = list(read_candidates(tmp_path / "out.jsonl"))
+    assert rows == [row for line in lines for row in generate_many(engine, [line], settings)]
 
 
 def test_m2_and_tsv_are_sources_too(tmp_path):
@@ -143,7 +154,7 @@ def test_killed_and_started_again(tmp_path, model, method):
 
 @pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
 def test_two_processes_make_the_same_file(tmp_path, engine):
-    """Two that start cold: with ctranslate2, one converts the model and the other waits."""
+    """Two that start cold: with ctranslate2, one converts the model while the other waits."""
     model = tiny.save_t5(tmp_path / "tiny-t5", seed=3)
     sources = many(tmp_path, 300)
     arguments = ["-m", "btr.cli", "generate", sources, "--model", model, "--engine", engine, "--max-length", "12", "-o"]
@@ -172,7 +183,7 @@ def test_what_is_refused(tmp_path, model):
     for arguments, message in [
         ((tmp_path / "empty.txt", model), "is empty; expected one sentence per line"),
         ((tmp_path / "none.txt", model), "no such file"),
-        ((tmp_path / "sources.txt", encoder), "is a bert model, which can't write candidates; that takes a seq2seq"),
+        ((tmp_path / "sources.txt", encoder), "is a bert model; candidates are written by a seq2seq model"),
         ((tmp_path / "sources.txt", both), "is a BTR; candidates are written by a left-to-right seq2seq model"),
         ((tmp_path / "sources.txt", str(tmp_path / "no-model")), "no such folder"),
     ]:

@@ -8,7 +8,7 @@ from transformers import AutoModelForSeq2SeqLM
 
 from btr.errors import InputError
 from btr.models import bidirectional
-from btr.models.bidirectional import make_bidirectional, sees_both_sides
+from btr.models.bidirectional import is_bidirectional, make_bidirectional
 from btr.models.decoder import decode, encode
 from btr.models.load import load
 
@@ -24,9 +24,9 @@ def test_saved_folder_says_that_it_is_bidirectional(tmp_path, style):
     folder = tiny.save_t5(tmp_path, style, bidirectional=True)
     assert json.loads((Path(folder) / "config.json").read_text())["bidirectional_decoder"] is True
     loaded = load("btr", folder)
-    assert sees_both_sides(loaded.model)
+    assert is_bidirectional(loaded.model)
     # The library's own loading knows nothing of it, and gives a causal decoder.
-    assert not sees_both_sides(AutoModelForSeq2SeqLM.from_pretrained(folder))
+    assert not is_bidirectional(AutoModelForSeq2SeqLM.from_pretrained(folder))
 
 
 def test_a_later_token_moves_an_earlier_output_only_if_bidirectional(tmp_path):
@@ -55,7 +55,7 @@ def test_positions_are_those_of_an_encoder(tmp_path):
 def test_loading_refuses_a_decoder_that_looks_back_only(tmp_path, monkeypatch):
     folder = tiny.save_t5(tmp_path, bidirectional=True)
     monkeypatch.setattr("btr.models.load.make_bidirectional", lambda model: model)
-    with pytest.raises(InputError, match="does not see later tokens"):
+    with pytest.raises(InputError, match="does not attend to later tokens"):
         load("btr", folder)
     assert bidirectional.CONFIG_KEY in (tmp_path / "config.json").read_text()
 

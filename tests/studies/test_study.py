@@ -422,21 +422,6 @@ def test_scores_of_other_candidates_are_refused(tmp_path):
         btr.study(tmp_path / "study.yaml", folder)
 
 
-def test_a_models_hash_is_of_what_counts(tmp_path):
-    model = tmp_path / "model"
-    model.mkdir()
-    with pytest.raises(InputError, match=r"has no config.json; has the model been trained\?"):
-        StudyCache(tmp_path).model_hash(str(model))
-    (model / "config.json").write_text("{}")
-    (model / "model.safetensors").write_text("weights")
-    before = StudyCache(tmp_path).model_hash(str(model))
-    for name in (".ctranslate2.lock", "README.md", "profiles.json"):
-        (model / name).write_text("new")
-    assert StudyCache(tmp_path).model_hash(str(model)) == before
-    (model / "model.safetensors").write_text("other weights")
-    assert StudyCache(tmp_path).model_hash(str(model)) != before
-
-
 def test_equal_files_of_other_names_are_told_apart(tmp_path):
     """A set's key has its files' names, which signatures tell."""
     keys = []

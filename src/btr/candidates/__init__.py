@@ -1,1 +1,1 @@
-"""N-best lists: the paper's decoding methods, with `transformers` or CTranslate2."""
+"""Candidates of sources: decoding methods, and engines that run a model with `transformers` or CTranslate2."""

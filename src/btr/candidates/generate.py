@@ -1,25 +1,35 @@
-"""`btr generate`: sources in, n-best lists out."""
+"""`btr generate`: a file of sources in, a file of candidates out."""
 
 import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from btr.candidates.decoding import MAX_LENGTH, DecodingSettings
 from btr.candidates.engine import Engine, Hypothesis, Tokens
-from btr.corpus.candidates import is_runaway
-from btr.corpus.files import PathLike, file_signature, read_lines
+from btr.corpus.candidates import Candidates, is_runaway, read_candidates
+from btr.corpus.files import PathLike, file_signature
 from btr.corpus.pairs import read_sources
 from btr.errors import InputError, needs_models
 from btr.models.batches import make_batches
+from btr.records import Record
 from btr.resume import Share, check_output, write_windows
 
 WINDOW = 128  # sources that are batched among themselves
-BUDGET = 8192  # tokens in a batch: sources, times candidates
+BUDGET = 8192  # tokens per batch: of the sources, times candidates
 DIGITS = 6  # of log-probabilities
 ENGINES = "transformers", "ctranslate2"
+
+
+@dataclass(frozen=True, slots=True)
+class Generated(Record):
+    """How many sources were read and candidates written, how many have each flag, and what they depend on."""
+
+    sources: int
+    candidates: int
+    flags: Mapping[str, int]
+    signature: str
 
 
 def generate(
@@ -41,14 +51,22 @@ def generate(
     dtype: str = "float32",
     device: str | None = None,
     budget: int = BUDGET,
-) -> dict[str, Any]:
-    """Write the candidates of every source of a file (text, M2 or TSV); gives their number, flags and signature.
+) -> Generated:
+    """Write the candidates of every source of a file (text, M2 or TSV).
 
-    What is done is kept: the same call after an interruption goes on.
+    After an interruption the same call continues where it stopped.
     """
-    early_stopping = early_stopping or engine == "ctranslate2"  # which knows no other way
     settings = DecodingSettings(
-        method, size, max_length, groups, penalty, top_k, top_p, seed, early_stopping, length_penalty
+        method=method,
+        size=size,
+        max_length=max_length,
+        groups=groups,
+        penalty=penalty,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+        early_stopping=early_stopping or engine == "ctranslate2",  # which always stops early
+        length_penalty=length_penalty,
     )
     check_engine(engine, settings)
     check_output(output, [sources])
@@ -57,33 +75,28 @@ def generate(
     if loaded.limit and settings.max_length > loaded.limit:
         settings = replace(settings, max_length=loaded.limit)
     signature = f"{loaded.signature}|{settings.signature()}"
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
     def work(window: Sequence[str]) -> Iterable[str]:
-        for record in generate_many(loaded, window, settings, budget):
-            count(told, record)
-            yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+        for row in generate_many(loaded, window, settings, budget):
+            count(counts, row)
+            yield json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False)
 
     header = {"signature": signature, "sources": name, "budget": budget}
     rows = read_sources(sources)
     write_windows(rows, work, output, header, WINDOW, "Generating", keep_header=False, resumable=name != "-")
-    if os.fspath(output) != "-" and not Share.current().rank:  # what earlier runs and other processes wrote counts
-        told.clear()
-        for line in read_lines(output):
-            count(told, json.loads(line))
-    return {
-        "sources": told.pop("sources", 0),
-        "candidates": told.pop("candidates", 0),
-        "flags": dict(sorted(told.items())),
-        "signature": signature,
-    }
+    if os.fspath(output) != "-" and not Share.current().rank:  # earlier runs and other processes wrote some rows
+        counts.clear()
+        for row in read_candidates(output):
+            count(counts, row)
+    return Generated(counts.pop("sources", 0), counts.pop("candidates", 0), dict(sorted(counts.items())), signature)
 
 
-def count(told: Counter[str], record: dict[str, Any]) -> None:
-    """Add a record's candidates and flags to the counts."""
-    told["sources"] += 1
-    told["candidates"] += len(record["candidates"])
-    told.update({flag: len(numbers) for flag, numbers in record.get("flags", {}).items()})
+def count(counts: Counter[str], row: Candidates) -> None:
+    """Add a source's candidates and flags to the counts."""
+    counts["sources"] += 1
+    counts["candidates"] += len(row.texts)
+    counts.update({flag: len(indices) for flag, indices in row.flags.items()})
 
 
 def check_engine(engine: str, settings: DecodingSettings) -> None:
@@ -91,21 +104,16 @@ def check_engine(engine: str, settings: DecodingSettings) -> None:
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
     if engine == "ctranslate2" and settings.method != "beam":
-        raise InputError(f"ctranslate2 does beam search; for {settings.method}, use the engine transformers.")
+        raise InputError(f"ctranslate2 does beam search only; for {settings.method}, use the engine transformers.")
 
 
-def load_engine(
-    model: str, engine: str, *, dtype: str = "float32", device: str | None = None, by_length: bool = False
-) -> Engine:
-    """A model under an engine; what it computes in is float32, or bfloat16 (transformers) or int8 (ctranslate2).
-
-    With `by_length`, ctranslate2 batches sources of like lengths, always as wide: in int8, none depends on the others.
-    """
+def load_engine(model: str, engine: str, *, dtype: str = "float32", device: str | None = None) -> Engine:
+    """Load a model with an engine; `dtype` is float32, or bfloat16 (transformers) or int8 (ctranslate2)."""
     try:
         if engine == "ctranslate2":
             from btr.candidates.ctranslate2_engine import CTranslate2Engine
 
-            return CTranslate2Engine(model, dtype, device, by_length=by_length)
+            return CTranslate2Engine(model, dtype, device)
         from btr.candidates.transformers_engine import TransformersEngine
         from btr.models.load import load
 
@@ -116,69 +124,77 @@ def load_engine(
 
 def generate_many(
     engine: Engine, sources: Sequence[str], settings: DecodingSettings, budget: int = BUDGET
-) -> list[dict[str, Any]]:
-    """A record for each source: it, its candidates, their log-probabilities, and flags where there are any.
+) -> list[Candidates]:
+    """Return the candidates of each source, with their log-probabilities and flags.
 
-    Flags name candidates by their number, from 0: `duplicate` of an earlier one; `empty`, so that the source stands in
-    its place; `unfinished` at the greatest length; `runaway`, far longer than the source. A source that is blank or
-    `too_long` is its own only candidate.
+    A source that is blank, or longer than `max_length` tokens, is passed through as its only candidate.
     """
-    read = engine.encode(sources)
-    long = {k for k, tokens in enumerate(read) if len(tokens) > settings.max_length}
-    asked = [k for k, source in enumerate(sources) if source.strip() and k not in long]
-    found: dict[int, list[Hypothesis]] = {}
-    for batch in make_batches([len(read[k]) for k in asked], budget // settings.size):
-        chosen = [asked[k] for k in batch]
-        found.update(zip(chosen, engine.generate([read[k] for k in chosen], settings)))
-    texts = {k: [" ".join(text.split()) for text in engine.decode([own.tokens for own in found[k]])] for k in asked}
-    sums = find_log_probs(engine, {k: read[k] for k in asked}, texts, found, sources, budget)
+    encoded = engine.encode(sources)
+    too_long = {k for k, tokens in enumerate(encoded) if len(tokens) > settings.max_length}
+    readable = [k for k, source in enumerate(sources) if source.strip() and k not in too_long]
+    hypotheses: dict[int, list[Hypothesis]] = {}
+    for batch in make_batches([len(encoded[k]) for k in readable], budget // settings.size):
+        chosen = [readable[k] for k in batch]
+        hypotheses.update(zip(chosen, engine.generate([encoded[k] for k in chosen], settings)))
+    texts = {
+        k: [" ".join(text.split()) for text in engine.decode([hypothesis.tokens for hypothesis in hypotheses[k]])]
+        for k in readable
+    }
+    log_probs = compute_log_probs(engine, {k: encoded[k] for k in readable}, texts, hypotheses, sources, budget)
     return [
-        write_record(source, found[k], texts[k], sums[k], engine)
-        if k in found
-        else {"source": source, "candidates": [source], **({"flags": {"too_long": [0]}} if k in long else {})}
+        make_candidates(source, hypotheses[k], texts[k], log_probs[k], engine)
+        if k in hypotheses
+        else Candidates(source, (source,), flags={"too_long": (0,)} if k in too_long else {})
         for k, source in enumerate(sources)
     ]
 
 
-def write_record(
-    source: str, found: Sequence[Hypothesis], texts: Sequence[str], sums: Mapping[str, float], engine: Engine
-) -> dict[str, Any]:
-    """Candidates as texts, none of them empty, and what is odd about them."""
-    candidates = [text or source for text in texts]
-    odd = {
+def make_candidates(
+    source: str,
+    hypotheses: Sequence[Hypothesis],
+    texts: Sequence[str],
+    log_probs: Mapping[str, float],
+    engine: Engine,
+) -> Candidates:
+    """Return a source's candidates with their flags; the source stands in for an empty candidate."""
+    candidates = tuple(text or source for text in texts)
+    flagged = {
         "duplicate": [text in candidates[:k] for k, text in enumerate(candidates)],
         "empty": [not text for text in texts],
         "runaway": [is_runaway(source, text) for text in texts],
-        "unfinished": [not engine.is_complete(own.tokens) for own in found],
+        "unfinished": [not engine.is_complete(hypothesis.tokens) for hypothesis in hypotheses],
     }
-    flags = {flag: [k for k, holds in enumerate(each) if holds] for flag, each in odd.items() if any(each)}
-    log_probs = [round(sums[text], DIGITS) for text in candidates]
-    return {"source": source, "candidates": candidates, "log_probs": log_probs, **({"flags": flags} if flags else {})}
+    return Candidates(
+        source,
+        candidates,
+        tuple(round(log_probs[text], DIGITS) for text in candidates),
+        {flag: tuple(k for k, holds in enumerate(each) if holds) for flag, each in flagged.items() if any(each)},
+    )
 
 
-def find_log_probs(
+def compute_log_probs(
     engine: Engine,
-    read: Mapping[int, Tokens],
+    encoded: Mapping[int, Tokens],
     texts: Mapping[int, Sequence[str]],
-    found: Mapping[int, Sequence[Hypothesis]],
+    hypotheses: Mapping[int, Sequence[Hypothesis]],
     sources: Sequence[str],
     budget: int,
 ) -> dict[int, dict[str, float]]:
-    """The log-probability of each source's candidates, as the tokenizer reads them.
+    """Return the log-probability of each source's candidates, by text, for the tokens that the tokenizer gives them.
 
-    The search knows it already if the tokens that it found are those; all others are forced through the model.
+    A hypothesis of other tokens than these, or without a log-probability, is computed by teacher forcing.
     """
-    sums: dict[int, dict[str, float]] = {k: {} for k in read}
-    pairs = [(k, text) for k in read for text in dict.fromkeys(text or sources[k] for text in texts[k])]
+    log_probs: dict[int, dict[str, float]] = {k: {} for k in encoded}
+    pairs = [(k, text) for k in encoded for text in dict.fromkeys(text or sources[k] for text in texts[k])]
     targets = dict(zip(pairs, engine.encode([text for _, text in pairs])))
-    for k, own in found.items():
-        for candidate, text in zip(own, texts[k]):
-            if text and candidate.log_prob is not None and candidate.tokens == targets[k, text]:
-                sums[k][text] = candidate.log_prob
-    asked = [(k, text) for k, text in pairs if text not in sums[k]]
-    for batch in make_batches([max(len(read[pair[0]]), len(targets[pair])) for pair in asked], budget):
-        chosen = [asked[n] for n in batch]
-        values = engine.log_probs([read[k] for k, _ in chosen], [targets[pair] for pair in chosen])
+    for k, each in hypotheses.items():
+        for hypothesis, text in zip(each, texts[k]):
+            if text and hypothesis.log_prob is not None and hypothesis.tokens == targets[k, text]:
+                log_probs[k][text] = hypothesis.log_prob
+    missing = [(k, text) for k, text in pairs if text not in log_probs[k]]
+    for batch in make_batches([max(len(encoded[pair[0]]), len(targets[pair])) for pair in missing], budget):
+        chosen = [missing[number] for number in batch]
+        values = engine.log_probs([encoded[k] for k, _ in chosen], [targets[pair] for pair in chosen])
         for (k, text), value in zip(chosen, values):
-            sums[k][text] = value
-    return sums
+            log_probs[k][text] = value
+    return log_probs

@@ -1,4 +1,4 @@
-"""The engine that runs a model with `transformers`, on a CPU or GPU: any seq2seq model, every method."""
+"""The engine that runs a model with `transformers`, on a CPU or GPU: any seq2seq model, every decoding method."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,73 +9,65 @@ from torch import Tensor
 from transformers import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from btr.candidates.decoding import DecodingSettings
-from btr.candidates.diverse import diverse_beam_search
+from btr.candidates.decoding import DECODING, DecodingSettings
+from btr.candidates.diverse import Step
 from btr.candidates.engine import Engine, Hypothesis, Tokens
 from btr.models.batches import make_batches
 from btr.models.decoder import pad
 from btr.models.load import LoadedModel, start_token
 
-LOGITS = 1 << 26  # in memory at once
-SPECIAL = "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id"
+MAX_LOGITS = 1 << 26  # in memory at once
+SPECIAL_TOKENS = "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id"
 
 
 class TransformersEngine(Engine):
-    """`generate` of `transformers`, and diverse beam search, which it no longer has."""
+    """A model of `transformers`. Decoding methods call `run_generate`, or decode step by step with `start_decoding`."""
 
     def __init__(self, loaded: LoadedModel) -> None:
         self.model: Any = loaded.model
         self.tokenizer = loaded.tokenizer
         self.signature = loaded.signature
         self.limit = getattr(self.model.config, "max_position_embeddings", None)
-        self.special = {name: getattr(self.model.generation_config, name, None) for name in SPECIAL}
-        self.special["decoder_start_token_id"] = start_token(self.model.config)
-        # Only our settings count, not what a model's folder says of beams and penalties.
+        self.start = start_token(self.model.config)
+        self.special = {name: getattr(self.model.generation_config, name, None) for name in SPECIAL_TOKENS}
+        self.special["decoder_start_token_id"] = self.start
+        # Only our settings count, not the beams and penalties of a model's generation_config.json.
         self.model.generation_config = GenerationConfig(**self.special)
         ends = self.special["eos_token_id"]
         self.ends = [ends] if isinstance(ends, int) else list(ends or ())
 
     @torch.inference_mode()
     def generate(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
-        if settings.method == "diverse":
-            return self._generate_diverse(sources, settings)
+        return DECODING[settings.method]().generate(self, sources, settings)
+
+    def run_generate(
+        self, sources: Sequence[Tokens], settings: DecodingSettings, **options: Any
+    ) -> list[list[Hypothesis]]:
+        """Call `generate` of `transformers`; `options` are those of its GenerationConfig."""
+        config = GenerationConfig(
+            **self.special, **options, max_new_tokens=settings.max_length, num_return_sequences=settings.size
+        )
         device = self.model.device
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
             torch.manual_seed(derive_seed(settings.seed, sources))
             ids, mask = self._batch(sources)
-            out = self.model.generate(ids, attention_mask=mask, generation_config=self._configure(settings))
-        rows = [Hypothesis(self._cut(row)) for row in out[:, 1:].tolist()]
+            out = self.model.generate(ids, attention_mask=mask, generation_config=config)
+        rows = [Hypothesis(self._without_padding(row)) for row in out[:, 1:].tolist()]
         return [rows[k : k + settings.size] for k in range(0, len(rows), settings.size)]
 
-    def _configure(self, settings: DecodingSettings) -> GenerationConfig:
-        own: dict[str, dict[str, Any]] = {
-            "beam": {
-                "num_beams": settings.size,
-                "early_stopping": settings.early_stopping,
-                "length_penalty": settings.length_penalty,
-            },
-            "top-k": {"do_sample": True, "top_k": settings.top_k},
-            "nucleus": {"do_sample": True, "top_k": 0, "top_p": settings.top_p},
-        }
-        return GenerationConfig(
-            **self.special,
-            **own[settings.method],
-            max_new_tokens=settings.max_length,
-            num_return_sequences=settings.size,
-        )
-
-    def _generate_diverse(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
+    def start_decoding(self, sources: Sequence[Tokens], size: int) -> Step:
+        """Encode sources, and return a function that decodes one token for `size` rows per source."""
         ids, mask = self._batch(sources)
         states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        encoded = BaseModelOutput(last_hidden_state=states.repeat_interleave(settings.size, 0))
-        mask = mask.repeat_interleave(settings.size, 0)
+        encoded = BaseModelOutput(last_hidden_state=states.repeat_interleave(size, 0))
+        mask = mask.repeat_interleave(size, 0)
         forced = self.special["forced_bos_token_id"]
         cache: Any = None
 
         def step(rows: Tensor, tokens: Tensor) -> Tensor:
             nonlocal cache
-            first = cache is None
-            if not first:
+            is_first = cache is None
+            if not is_first:
                 cache.reorder_cache(rows.to(mask.device))
             out = self.model(
                 encoder_outputs=encoded,
@@ -86,34 +78,31 @@ class TransformersEngine(Engine):
             )
             cache = out.past_key_values
             log_probs: Tensor = out.logits[:, -1].float().log_softmax(-1)
-            if first and forced is not None:
+            if is_first and forced is not None:
                 log_probs = torch.full_like(log_probs, -torch.inf).index_fill_(
                     1, torch.tensor([forced], device=log_probs.device), 0.0
                 )
             return log_probs
 
-        start = start_token(self.model.config)
-        found = diverse_beam_search(step, len(sources), self.ends, start, settings)
-        return [list(map(Hypothesis, own)) for own in found]
+        return step
 
     @torch.inference_mode()
     def log_probs(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[float]:
         numbers = {source: number for number, source in enumerate(dict.fromkeys(map(tuple, sources)))}
         ids, mask = self._batch([list(source) for source in numbers])
         states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        start = start_token(self.model.config)
         sums = [0.0] * len(targets)
-        budget = max(1, LOGITS // len(self.model.get_output_embeddings().weight))
+        budget = max(1, MAX_LOGITS // len(self.model.get_output_embeddings().weight))
         for batch in make_batches([len(target) for target in targets], budget):
-            own = torch.tensor([numbers[tuple(sources[k])] for k in batch], device=ids.device)
+            rows = torch.tensor([numbers[tuple(sources[k])] for k in batch], device=ids.device)
             logits = self.model(
-                encoder_outputs=BaseModelOutput(last_hidden_state=states[own]),
-                attention_mask=mask[own],
-                decoder_input_ids=pad([[start, *targets[k][:-1]] for k in batch], self._padding, ids.device),
+                encoder_outputs=BaseModelOutput(last_hidden_state=states[rows]),
+                attention_mask=mask[rows],
+                decoder_input_ids=pad([[self.start, *targets[k][:-1]] for k in batch], self._padding, ids.device),
                 use_cache=False,
             ).logits
-            wanted = pad([targets[k] for k in batch], self._padding, ids.device)
-            values = logits.float().log_softmax(-1).gather(2, wanted[..., None])[..., 0]
+            expected = pad([targets[k] for k in batch], self._padding, ids.device)
+            values = logits.float().log_softmax(-1).gather(2, expected[..., None])[..., 0]
             for k, row in zip(batch, values):
                 sums[k] = float(row[: len(targets[k])].sum())
         return sums
@@ -127,14 +116,14 @@ class TransformersEngine(Engine):
         lengths = torch.tensor([len(source) for source in sources], device=ids.device)
         return ids, (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]).long()
 
-    def _cut(self, tokens: Tokens) -> Tokens:
-        """A row of a batch up to its end, without the padding."""
-        for place, token in enumerate(tokens):
+    def _without_padding(self, tokens: Tokens) -> Tokens:
+        """Cut a row of a batch after the token that ends it."""
+        for index, token in enumerate(tokens):
             if token in self.ends:
-                return tokens[: place + 1]
+                return tokens[: index + 1]
         return tokens
 
 
 def derive_seed(seed: int, sources: Sequence[Tokens]) -> int:
-    """A seed for a batch that depends on what is in it, and not on what came before."""
+    """Return a seed that depends on the batch's sources, and not on the batches before it."""
     return int.from_bytes(hashlib.sha256(repr((seed, sources)).encode()).digest()[:6])

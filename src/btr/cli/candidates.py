@@ -41,29 +41,38 @@ if TYPE_CHECKING:
 
 @app.command()
 def generate(
-    sources: Annotated[str, typer.Argument(metavar="SOURCES", help="Text, .m2 or .tsv; - is stdin.")],
-    model: Annotated[str, typer.Option(help="A folder, a shipped model's name or a hub id.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is stdout.")],
-    method: Annotated[str, typer.Option(help="beam, diverse, top-k or nucleus.")] = "beam",
-    size: Annotated[int, typer.Option(min=1, help="Candidates of each source, and beams.")] = 5,
-    max_length: Annotated[int, typer.Option(min=1, help="Tokens; longer sources are passed through.")] = 200,
+    sources: Annotated[str, typer.Argument(metavar="SOURCES", help="Text, .m2 or .tsv file; - is standard input.")],
+    model: Annotated[str, typer.Option(help="Seq2seq model: a folder, a shipped model or a hub id.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Candidates file; - is standard output.")
+    ],
+    method: Annotated[
+        str, typer.Option(help="Decoding method: beam, diverse, top-k, nucleus, or one of another package.")
+    ] = "beam",
+    size: Annotated[int, typer.Option(min=1, help="Candidates per source, and beams.")] = 5,
+    max_length: Annotated[
+        int, typer.Option(min=1, help="Tokens per candidate; sources of more tokens are passed through.")
+    ] = 200,
     groups: Annotated[int, typer.Option(min=1, help="Groups of diverse beam search.")] = 5,
-    penalty: Annotated[float, typer.Option(help="Of a token that an earlier group has chosen.")] = 0.4,
-    top_k: Annotated[int, typer.Option(min=1, help="Tokens to draw among, in top-k sampling.")] = 50,
-    top_p: Annotated[float, typer.Option(help="Probability to draw within, in nucleus sampling.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="Of sampling: the same seed, the same candidates.")] = 0,
+    penalty: Annotated[
+        float, typer.Option(help="Diverse beam search: penalty for a token that an earlier group has chosen.")
+    ] = 0.4,
+    top_k: Annotated[int, typer.Option(min=1, help="Top-k sampling: how many tokens to sample among.")] = 50,
+    top_p: Annotated[float, typer.Option(help="Nucleus sampling: probability of the tokens to sample among.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Random seed of sampling.")] = 0,
     early_stopping: Annotated[
-        bool, typer.Option("--early-stopping", help="Stop at the first SIZE candidates, as ctranslate2 always does.")
+        bool,
+        typer.Option("--early-stopping", help="Stop once SIZE candidates are complete, as ctranslate2 always does."),
     ] = False,
     length_penalty: Annotated[
-        float, typer.Option(help="Candidates are ranked by log-probability over length to this power; 0: by itself.")
+        float, typer.Option(help="Rank beams by log-probability / length ** this; 0: by log-probability.")
     ] = 1.0,
     engine: Annotated[str, typer.Option(help="transformers, or ctranslate2 (T5, beam: much faster on a CPU).")] = (
         "transformers"
     ),
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 (transformers) or int8 (ctranslate2).")] = "float32",
     device: Device = None,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens in a batch: more is faster, and takes memory.")] = 8192,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens per batch; more is faster and needs more memory.")] = 8192,
     as_json: Json = False,
 ) -> None:
     """Write candidates with a seq2seq model.

@@ -71,7 +71,7 @@ def compact(
 ) -> None:
     """Make a model small enough to ship.
 
-    Its weights become int8, with one scale a row: a quarter of the size. All verbs take the folder as they take others.
+    The weights become int8 with one scale per row: a quarter of the size. Every verb can read the folder.
 
     \b
     btr compact runs/small/t5gec/model --output shipped/t5gec

@@ -1,1 +1,1 @@
-"""The bidirectional T5, and loading models by name, folder or hub id."""
+"""Models: loading by folder, shipped name or hub id; the bidirectional T5; int8; conversion; identity."""

@@ -1,4 +1,4 @@
-"""The BTR's architecture: transformers' own T5 with a decoder that sees both sides of every token."""
+"""The architecture of a BTR: a T5 of `transformers` whose decoder attends to both sides of every token."""
 
 from typing import Any
 
@@ -7,18 +7,18 @@ from transformers import PreTrainedModel
 
 from btr.errors import InputError
 
-CONFIG_KEY = "bidirectional_decoder"  # in config.json, so that a saved folder says what it is
+CONFIG_KEY = "bidirectional_decoder"  # in config.json: marks the folder of a BTR
 MODEL_TYPES = "t5", "mt5"
 
 
 def make_bidirectional(model: PreTrainedModel) -> PreTrainedModel:
     """Make a T5's decoder fully visible, in place: no causal mask, and relative positions in both directions.
 
-    The weights stay as they are, which makes those of a left-to-right T5 a good start: the token that is masked at
-    input index j + 1 is predicted by the output at index j, as before.
+    The weights do not change. Those of a left-to-right T5 are a good start for training: as before, the output at index
+    j predicts the token at input index j + 1, which is masked now.
     """
     decoder: Any = model.decoder
-    decoder.config.is_decoder = False  # the stack's own flag stays, and with it the attention to the source
+    decoder.config.is_decoder = False  # decoder.is_decoder stays True, and with it the attention to the source
     for block in decoder.block:
         attention = block.layer[0].SelfAttention
         attention.is_decoder = attention.is_causal = False
@@ -28,8 +28,11 @@ def make_bidirectional(model: PreTrainedModel) -> PreTrainedModel:
 
 
 @torch.inference_mode()
-def sees_both_sides(model: PreTrainedModel) -> bool:
-    """Whether a later token moves an earlier logit. With a causal decoder all scores would be plausible, and wrong."""
+def is_bidirectional(model: PreTrainedModel) -> bool:
+    """Return whether a later token changes an earlier logit.
+
+    With a causal decoder all scores would be plausible, and wrong.
+    """
     was_training = model.training
     model.eval()
     source = torch.tensor([[5, 6, model.config.eos_token_id]], device=model.device)
@@ -41,6 +44,6 @@ def sees_both_sides(model: PreTrainedModel) -> bool:
 
 
 def check_bidirectional(model: PreTrainedModel, name: str) -> None:
-    """Refuse a model whose decoder looks back only."""
-    if not sees_both_sides(model):
-        raise InputError(f"{name}: its decoder does not see later tokens, so it can't be a BTR.")
+    """Refuse a model whose decoder is causal."""
+    if not is_bidirectional(model):
+        raise InputError(f"{name}: its decoder does not attend to later tokens, so it can't be a BTR.")

@@ -1,8 +1,8 @@
 """A T5's decoder for scoring: sources are encoded once, and their keys and values shared by all rows.
 
-The numbers are those of the model's own forward pass. What differs is what is not computed: keys and values of the
-source again for each row, the last layer where nobody asks for it, and logits of tokens that are not scored. The parts
-are those of training, too (`models/training_decoder.py`): in training mode they drop out as the model's own do.
+The numbers equal those of the model's forward pass. Less is computed: the keys and values of a source once for all its
+rows, and the last layer and the logits at scored positions only. `models/training_decoder.py` shares these parts: in
+training mode they apply the model's dropout.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,14 @@ from btr.models.batches import make_batches
 
 @dataclass(frozen=True)
 class EncodedSource:
-    """One source as the decoder's layers see it: keys and values, (1, heads, tokens, width) each."""
+    """One source as the decoder's layers read it: keys and values per layer, (1, heads, tokens, width) each."""
 
     layers: list[tuple[Tensor, Tensor]]
 
 
 @torch.inference_mode()
 def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
-    """Encode sources in one batch, and project them for every layer of the decoder."""
+    """Encode sources in one batch, and compute their keys and values for every layer of the decoder."""
     lengths = [len(source) for source in sources]
     ids = pad(sources, model.config.pad_token_id, model.device)
     mask = torch.arange(ids.shape[1], device=model.device) < torch.tensor(lengths, device=model.device)[:, None]
@@ -44,7 +44,10 @@ def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[Enc
 def encode_groups(
     model: PreTrainedModel, sources: Sequence[Sequence[int]], budget: int, *, same_length: bool = False
 ) -> Iterator[tuple[range, list[EncodedSource]]]:
-    """Encode sources in their order, as many at a time as the budget of tokens allows."""
+    """Encode sources in their order, as many at a time as the budget of tokens allows; yield each group's range.
+
+    With `same_length`, only sources of one length are padded together.
+    """
     start = 0
     while start < len(sources):
         stop = start + 1
@@ -62,27 +65,25 @@ def encode_groups(
 def decode(
     model: PreTrainedModel,
     rows: Sequence[Sequence[int]],
-    memories: Sequence[EncodedSource],
+    encoded: Sequence[EncodedSource],
     positions: Sequence[int] | None,
 ) -> Tensor:
-    """The decoder's final states: at one position of each row (rows, width), or everywhere (rows, tokens, width).
+    """Return the decoder's final states: at one position per row (rows, width), or everywhere (rows, tokens, width).
 
-    Rows of the same source should stand together: they attend to it as one long query.
+    Rows of the same source should be adjacent: they attend to it as one long query.
     """
     decoder: Any = model.decoder
     lengths = torch.tensor([len(row) for row in rows], device=model.device)
     ids = pad(rows, model.config.pad_token_id, model.device)
     bias = attention_bias(decoder, ids.shape[1], lengths)
-    spans = group(memories)
+    spans = group_rows(encoded)
     at = None if positions is None else torch.tensor(positions, device=model.device)
     hidden = decoder.embed_tokens(ids)
     last = len(decoder.block) - 1
     for number, block in enumerate(decoder.block):
         only = at if number == last else None
         hidden = self_attention(block.layer[0], hidden, bias, only)
-        hidden = cross_attention(
-            block.layer[1], hidden, [(span, memories[span.start].layers[number]) for span in spans]
-        )
+        hidden = cross_attention(block.layer[1], hidden, [(span, encoded[span.start].layers[number]) for span in spans])
         hidden = block.layer[2](hidden)
     hidden = decoder.final_layer_norm(hidden)
     if getattr(model.config, "scale_decoder_outputs", False):
@@ -91,7 +92,7 @@ def decode(
 
 
 def self_attention(layer: Any, hidden: Tensor, bias: Tensor, only: Tensor | None) -> Tensor:
-    """A block's attention among the row's own tokens; with `only`, just for the token at that position of each row."""
+    """Apply a block's self-attention; with `only`, for the token at that position of each row only."""
     attention = layer.SelfAttention
     normed = layer.layer_norm(hidden)
     keys, values = heads(attention.k(normed), attention), heads(attention.v(normed), attention)
@@ -105,7 +106,7 @@ def self_attention(layer: Any, hidden: Tensor, bias: Tensor, only: Tensor | None
 
 
 def cross_attention(layer: Any, hidden: Tensor, sources: Sequence[tuple[range, tuple[Tensor, Tensor]]]) -> Tensor:
-    """A block's attention to the source, all rows of a source in one go: it has no positions to keep apart."""
+    """Apply a block's attention to the source. All rows of a source form one query: this attention has no positions."""
     attention = layer.EncDecAttention
     queries = attention.q(layer.layer_norm(hidden))
     width = attention.key_value_proj_dim
@@ -118,39 +119,39 @@ def cross_attention(layer: Any, hidden: Tensor, sources: Sequence[tuple[range, t
 
 
 def attention_dropout(attention: Any) -> float:
-    """The share of attention weights that are dropped: none outside of training."""
+    """Return the dropout rate of attention weights: 0 outside of training."""
     return float(attention.dropout) if attention.training else 0.0
 
 
 def attention_bias(decoder: Any, length: int, lengths: Tensor) -> Tensor:
-    """Relative positions, minus infinity for padding, and for what a causal decoder may not see."""
+    """Return the relative position bias, with minus infinity for padding and for what a causal decoder may not read."""
     attention = decoder.block[0].layer[0].SelfAttention
     bias: Tensor = attention.compute_bias(length, length, device=lengths.device)
-    places = torch.arange(length, device=lengths.device)
+    positions = torch.arange(length, device=lengths.device)
     if attention.is_decoder:
-        bias = bias.masked_fill(places[None] > places[:, None], -torch.inf)
+        bias = bias.masked_fill(positions[None] > positions[:, None], -torch.inf)
     if int(lengths.min()) < length:
-        bias = bias.masked_fill((places >= lengths[:, None])[:, None, None], -torch.inf)
+        bias = bias.masked_fill((positions >= lengths[:, None])[:, None, None], -torch.inf)
     return bias
 
 
 def heads(projected: Tensor, attention: Any) -> Tensor:
-    """(rows, tokens, heads × width) → (rows, heads, tokens, width)."""
+    """Split heads: (rows, tokens, heads × width) → (rows, heads, tokens, width)."""
     return projected.unflatten(-1, (-1, attention.key_value_proj_dim)).transpose(1, 2)
 
 
 def unheads(attended: Tensor) -> Tensor:
-    """(rows, heads, tokens, width) → (rows, tokens, heads × width)."""
+    """Join heads: (rows, heads, tokens, width) → (rows, tokens, heads × width)."""
     return attended.transpose(1, 2).flatten(-2)
 
 
-def group(memories: Sequence[EncodedSource]) -> list[range]:
-    """Stretches of rows that have the same source."""
-    starts = [k for k, memory in enumerate(memories) if k == 0 or memory is not memories[k - 1]]
-    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(memories)])]
+def group_rows(encoded: Sequence[EncodedSource]) -> list[range]:
+    """Return the ranges of adjacent rows that have the same source."""
+    starts = [k for k, source in enumerate(encoded) if k == 0 or source is not encoded[k - 1]]
+    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(encoded)])]
 
 
 def pad(rows: Sequence[Sequence[int]], padding: int, device: torch.device) -> Tensor:
-    """Rows of numbers as one tensor."""
+    """Return rows of token ids as one tensor, padded to the longest."""
     width = max(map(len, rows))
     return torch.tensor([[*row, *[padding] * (width - len(row))] for row in rows], device=device)

@@ -1,4 +1,4 @@
-"""Where training starts: a model of any of the kinds, from one that is there, with what it lacks made new."""
+"""Models as training starts from them; weights that a model lacks are initialised at random."""
 
 from typing import Any
 
@@ -12,17 +12,23 @@ from btr.models.locate import locate_model
 
 
 def load_initial_model(kind: str, name: str, dropout: float | None, seed: int) -> tuple[Any, PreTrainedTokenizerBase]:
-    """A model to train, in float32, and its tokenizer. A BTR or an R2L may start from any left-to-right T5."""
+    """Load a model to train as a kind, in float32, and its tokenizer.
+
+    A BTR and an R2L model may start from any left-to-right T5. `seed` is for weights that the model lacks.
+    """
     silence_libraries()
-    folder = locate_model(name)
-    config = read_config(folder, name)
+    path = locate_model(name)
+    config = read_config(path, name)
     is_t5 = config.model_type in MODEL_TYPES
     if kind in ("seq2seq", "btr", "r2l") and not is_t5:
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} is trained from a T5.")
     if kind in ("roberta", "bert") and getattr(config, "is_encoder_decoder", False):
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} is trained from an encoder.")
-    for key, own, what in ((CONFIG_KEY, "btr", "a BTR"), (RIGHT_TO_LEFT_KEY, "r2l", "a right-to-left model")):
-        if kind != own and getattr(config, key, False):
+    for key, trained_kind, what in (
+        (CONFIG_KEY, "btr", "a BTR"),
+        (RIGHT_TO_LEFT_KEY, "r2l", "a right-to-left model"),
+    ):
+        if kind != trained_kind and getattr(config, key, False):
             raise InputError(
                 f"{name}: is {what}; {kind} is trained from a left-to-right T5 or from one of its own kind."
             )
@@ -31,7 +37,7 @@ def load_initial_model(kind: str, name: str, dropout: float | None, seed: int) -
             setattr(config, key, dropout)
     if kind == "bert":
         config.num_labels = 2
-    torch.manual_seed(seed)  # of what is made new
+    torch.manual_seed(seed)
     model, missing = read_model(kind, config, name, torch.float32)
     if is_t5 and missing:
         raise InputError(f"{name}: has no weights for {missing[0]}; is it complete?")
@@ -39,4 +45,4 @@ def load_initial_model(kind: str, name: str, dropout: float | None, seed: int) -
         make_bidirectional(model)
     if kind == "r2l":
         setattr(model.config, RIGHT_TO_LEFT_KEY, True)
-    return model, load_tokenizer(folder, config, name)
+    return model, load_tokenizer(path, config, name)

@@ -1,8 +1,9 @@
-"""Linear layers in int8, on a CPU: weights by rows, once; inputs by rows, too, as they come.
+"""Linear layers in int8, on a CPU: weights are quantised once, inputs as they come, both with one scale per row.
 
-The libraries' own dynamic layers have one scale for all rows of an input, so that a token's numbers depend on what else
-is in the batch. Here each row is divided by its largest number first, and what comes out multiplied with it: a row's
-result is its own, and closer. Inputs have seven bits: with eight, sums overflow on processors without VNNI.
+The dynamic int8 layers of PyTorch have one scale for all rows of an input, so a token's numbers depend on the rest of
+the batch. Here each row is divided by its largest number before the product and multiplied by it afterwards: a row's
+result depends on nothing else, and is closer. Inputs have seven bits: with eight, sums overflow on processors without
+VNNI.
 """
 
 import warnings
@@ -11,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from btr.models.int8_weights import quantise_rows
+from btr.models.int8_weights import dequantise_rows, quantise_rows
 
-ENGINE = "fbgemm"  # of the operation that is used; on x86 processors only
+ENGINE = "fbgemm"  # PyTorch's int8 kernels; on x86 processors only
 LARGEST = 63  # of seven bits
-MIDDLE = LARGEST + 1  # what stands for 0
+ZERO_POINT = LARGEST + 1
 TINY = torch.finfo(torch.float32).tiny
 
 
@@ -24,16 +25,10 @@ class Int8Linear(torch.nn.Module):
 
     def __init__(self, linear: torch.nn.Linear) -> None:
         super().__init__()
-        numbers, scale = quantise_rows(linear.weight.detach())
-        with warnings.catch_warnings():  # that quantised tensors will go, some day
-            warnings.simplefilter("ignore")
-            weight = torch._make_per_channel_quantized_tensor(
-                numbers, scale.double(), torch.zeros_like(scale, dtype=torch.long), 0
-            )
-        self.weight, self.bias = None, linear.bias  # the library looks at both
+        self.weight, self.bias = None, linear.bias  # transformers reads both
         engine = torch.backends.quantized.engine
         torch.backends.quantized.engine = ENGINE
-        self.packed: Any = torch.ops.quantized.linear_prepack(weight, None)
+        self.packed: Any = torch.ops.quantized.linear_prepack(quantise_weight(linear.weight.detach()), None)
         torch.backends.quantized.engine = engine
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -42,36 +37,46 @@ class Int8Linear(torch.nn.Module):
         return out if self.bias is None else out.add_(self.bias)
 
     def multiply(self, inputs: Tensor) -> Tensor:
-        """The product of the weights with numbers between -1 and 1, which are rounded to seven bits."""
+        """Multiply the weights with numbers between -1 and 1, which are rounded to seven bits."""
         out: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-            inputs, 1 / LARGEST, MIDDLE, self.packed
+            inputs, 1 / LARGEST, ZERO_POINT, self.packed
         )
         return out
 
 
 class Int8LinearTwoPass(Int8Linear):
-    """The same for inputs so unequal that seven bits are too few: what rounding leaves of them is multiplied, too."""
+    """An int8 layer for inputs so unequal that seven bits are too few: a second pass multiplies the rounding error."""
 
     def multiply(self, inputs: Tensor) -> Tensor:
-        rest = (inputs * LARGEST).round_().div_(-LARGEST).add_(inputs).mul_(2 * LARGEST)  # at most half a step
-        return super().multiply(inputs).add_(super().multiply(rest), alpha=1 / (2 * LARGEST))
+        error = (inputs * LARGEST).round_().div_(-LARGEST).add_(inputs).mul_(2 * LARGEST)  # scaled to -1 … 1
+        return super().multiply(inputs).add_(super().multiply(error), alpha=1 / (2 * LARGEST))
+
+
+def quantise_weight(weight: Tensor) -> Tensor:
+    """Return a quantised tensor of PyTorch that holds exactly the int8 numbers and scales of `quantise_rows`."""
+    numbers, scale = quantise_rows(weight)
+    zero_points = torch.zeros_like(scale, dtype=torch.long)
+    with warnings.catch_warnings():  # PyTorch announces that quantised tensors will be removed some day
+        warnings.simplefilter("ignore")
+        return torch.quantize_per_channel(dequantise_rows(numbers, scale), scale, zero_points, 0, torch.qint8)
 
 
 def can_quantise() -> bool:
-    """Whether this processor can compute so."""
+    """Return whether this processor has the int8 kernels."""
     return ENGINE in torch.backends.quantized.supported_engines
 
 
 def quantise(model: Any) -> None:
-    """Make linear layers int8, in place.
+    """Make a model's linear layers int8, in place.
 
-    Inputs are rounded twice where it tells: in the last layer, and in what the library itself keeps in float32 (a T5's
-    `wo`, whose inputs are so unequal that most of int8's error would come from there).
+    Two passes are for the layers where int8 loses most: the last one, and those that `transformers` always keeps in
+    float32 (a T5's `wo`, whose inputs are very unequal).
     """
     last = model.get_output_embeddings()
-    kept = set(getattr(model, "_keep_in_fp32_modules", None) or ())
+    float32_names = set(getattr(model, "_keep_in_fp32_modules", None) or ())
     for name, module in list(model.named_modules()):
         if isinstance(module, torch.nn.Linear):
-            parent, _, own = name.rpartition(".")
-            twice = module is last or not kept.isdisjoint(name.split("."))
-            setattr(model.get_submodule(parent), own, (Int8LinearTwoPass if twice else Int8Linear)(module))
+            parent, _, attribute = name.rpartition(".")
+            needs_two_passes = module is last or not float32_names.isdisjoint(name.split("."))
+            layer = Int8LinearTwoPass if needs_two_passes else Int8Linear
+            setattr(model.get_submodule(parent), attribute, layer(module))

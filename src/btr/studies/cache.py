@@ -16,11 +16,9 @@ from typing import Any, TypeVar
 import btr
 from btr.corpus.files import PathLike, file_hash, write_lines
 from btr.errors import InputError
-from btr.models.locate import locate_model
 from btr.records import validator
 
 CACHE_VERSION = 4  # increase it when a record of records.py changes, so that cached values are computed again
-NOT_THE_MODEL = "README.md", "profiles.json"  # files of a model's folder that candidates and scores do not depend on
 
 T = TypeVar("T")
 Key = Mapping[str, Any]  # the hashes and options that a result depends on, as JSON has them
@@ -99,21 +97,6 @@ class StudyCache:
         if name not in self._hashes:
             self._hashes[name] = file_hash(path)
         return self._hashes[name]
-
-    def model_hash(self, name: str) -> str:
-        """Return the hash of a model's files but the card, without loading it; a hub model is known by its name."""
-        folder = Path(locate_model(name))
-        if not folder.is_dir():
-            return name
-        files = sorted(path for path in folder.iterdir() if path.is_file() and is_of_model(path.name))
-        if not (folder / "config.json").is_file():
-            raise InputError(f"{name}: has no config.json; has the model been trained?")
-        return hashlib.sha256(" ".join(f"{path.name}#{self.hash_of(path)}" for path in files).encode()).hexdigest()[:8]
-
-
-def is_of_model(name: str) -> bool:
-    """Return whether a file of a model's folder is part of the model; hidden ones are locks and the like."""
-    return not name.startswith(".") and name not in NOT_THE_MODEL
 
 
 def write_json(path: Path, content: object) -> None:

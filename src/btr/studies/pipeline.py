@@ -14,6 +14,7 @@ from btr.decisions.tune import read_file
 from btr.errors import InputError
 from btr.metrics.evaluate import read_hypotheses
 from btr.metrics.significance import RESAMPLES
+from btr.models.identity import model_hash
 from btr.rerankers import parse_name
 from btr.studies.cache import Key, StageFile, StudyCache
 from btr.studies.examples import choose_examples
@@ -184,7 +185,7 @@ class Pipeline:
         if model is None or not scores_tokens(name):
             return None
         data, full_name = self.sets[self.plan.validation], f"{kind.kind}:{expand(model)}"
-        identity = self.cache.model_hash(expand(model))
+        identity = model_hash(expand(model))
         key = {"set": data.key, "kind": kind.kind, "model": identity, "lengths": list(LENGTHS)}
         return self.cache.value("losses", key, Losses, lambda: measure_losses(full_name, data.gold), name)
 

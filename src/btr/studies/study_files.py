@@ -9,6 +9,7 @@ from btr.decisions.settings import Settings, find_profile
 from btr.decisions.tune import read_file
 from btr.errors import InputError
 from btr.models.batches import INT8
+from btr.models.identity import model_hash
 from btr.models.locate import locate_model
 from btr.rerankers import parse_name
 from btr.rerankers.score import score
@@ -40,7 +41,7 @@ class StudyFiles:
         for path in files:
             self.cache.hash_of(expand(path))
         for model in filter(None, models):
-            self.cache.model_hash(expand(model))
+            model_hash(expand(model))
         main = self.plan.main_reranker
         if main and self.plan.rerankers[main].scores and self.plan.base not in self.plan.rerankers[main].scores:
             raise InputError(f"the main reranker, {main}, has no scores of {self.plan.base}; name another as main.")
@@ -71,10 +72,10 @@ class StudyFiles:
         )
         model = expand(plan.model or "")
         options = plan.model_dump(exclude={"files", "model"})
-        key = {"sources": sources.hash, "model": self.cache.model_hash(model), **options}
+        key = {"sources": sources.hash, "model": model_hash(model), **options}
 
         def write(path: Path) -> str:
-            return str(generate(sources.path, model, path, **options)["signature"])
+            return generate(sources.path, model, path, **options).signature
 
         return self.cache.file("candidates", key, ".jsonl", write, f"{plan.model}, {plan.method}, {dataset}")
 
@@ -111,7 +112,7 @@ class StudyFiles:
         kind, model = parse_name(name)
         given, plan = self.given[reranker], self.plan.rerankers[reranker]
         top = given.top if plan.gives("top") else max(self.plan.top)
-        identity = None if model is None else self.cache.model_hash(expand(model))
+        identity = None if model is None else model_hash(expand(model))
         is_int8 = plan.int8 and kind.needs_model
         key = {
             "candidates": candidates.hash,

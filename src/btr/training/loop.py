@@ -22,8 +22,8 @@ from transformers.optimization import Adafactor
 
 from btr.corpus.files import replace_folder
 from btr.errors import InputError
+from btr.models.identity import model_hash
 from btr.models.initial import load_initial_model
-from btr.models.load import identity
 from btr.training.data import DROPOUT, MASKS, SHAPE, Update, deal, generator
 from btr.training.recipe import Optimizer, Recipe, expand
 from btr.training.tasks import Task
@@ -63,7 +63,7 @@ class Trainer:
         self.kept, self.share = self.keep()
         self.optimizer = make_optimizer(self.recipe.optimizer, list(self.trained.values()))
         examples = Path(self.dataset.cache_files[0]["filename"]).stem
-        self.progress.origin = f"{examples}#{identity(self.task.model, self.task.tokenizer)}"
+        self.progress.origin = f"{examples}#{model_hash(expand(self.recipe.model))}"
         self.updates = self.plan(0)
         # Epochs differ by an update or two, as their batches do; this is what schedules and bars are made for.
         self.steps = self.recipe.steps or len(self.updates) * int(self.recipe.epochs or 0)

@@ -75,9 +75,9 @@ class Validator:
             else:
                 engine = TransformersEngine(LoadedModel(model, tokenizer, "in training"))
             texts = [
-                record["candidates"][0]
+                row.texts[0]
                 for window in windows(self.sources, WINDOW)
-                for record in generate_many(engine, window, search)
+                for row in generate_many(engine, window, search)
             ]
         score = self.metric.score(texts)
         return {"value": score.value, **score.scores}
