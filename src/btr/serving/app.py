@@ -153,6 +153,7 @@ def add_correction(api: FastAPI, service: Service) -> None:
             reranker=service.names[1],
             candidates=corrector.decoding.size,
             threshold=corrector.settings.threshold,
+            at_least=corrector.settings.at_least,
             signature=corrector.signature,
             max_characters=service.limits.max_characters,
         )

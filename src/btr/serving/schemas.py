@@ -167,6 +167,7 @@ class ModelsResponse(BaseModel):
     reranker: str | None
     candidates: int
     threshold: float = Field(description="λ: how much the probability must rise above that of the base candidate.")
+    at_least: bool = Field(description="Whether a rise equal to λ is enough.")
     signature: str
     max_characters: int
 

@@ -17,6 +17,7 @@ let sentences = [];   // of the answer; `picked` is the index of a candidate tha
 let states = {};      // "accepted" or "dismissed", by the key of an edit
 let current = null;   // the key of the edit in focus
 let hasReranker = false;
+let atLeast = false;   // whether a margin equal to λ is enough
 let sliderMoved = false;  // before that, the server's choices count: its λ may lie between two steps of the slider
 let token = "";
 let controller = null;  // aborts the running request
@@ -48,6 +49,7 @@ async function request(path, body) {
 async function showModels() {
   const models = await request("v1/models");
   hasReranker = models.reranker !== null;
+  atLeast = models.at_least;
   $("models").textContent = `${models.model}, ${hasReranker ? `reranked by ${models.reranker}` : "without a reranker"}`;
   $("threshold").disabled = !hasReranker;
   if (!sliderMoved) {
@@ -55,7 +57,7 @@ async function showModels() {
     $("threshold-value").textContent = models.threshold;
   }
   $("threshold-help").textContent = hasReranker
-    ? "The reranker's suggestion is chosen if its f exceeds that of the base candidate by more than λ."
+    ? `The reranker's suggestion is chosen if its f exceeds that of the base candidate by ${atLeast ? "at least" : "more than"} λ.`
     : "Without a reranker, the base candidate is chosen whatever λ is.";
 }
 
@@ -92,7 +94,9 @@ function chosenIndex(sentence) {
   if (!sentence.candidates) return 0;
   if (sentence.picked !== null) return sentence.picked;
   if (!sliderMoved) return sentence.index;
-  return sentence.suggestion && sentence.margin > Number($("threshold").value) ? sentence.suggestion : 0;
+  const threshold = Number($("threshold").value);
+  const isAccepted = sentence.margin > threshold || (atLeast && sentence.margin === threshold);
+  return isAccepted ? sentence.suggestion : 0;
 }
 
 function editsOf(sentence) {
