@@ -34,7 +34,7 @@ class Scored:
         """Check a record of a file; `where` names the file and the line in errors."""
         candidates = Candidates.from_dict(record, where)
         lists = record.get("scores")
-        if not isinstance(lists, list) or len(lists) != rerankers:
+        if not isinstance(lists, list) or len(lists) != rerankers or None in lists:
             raise InputError(f'{where}: "scores" must be a list of {rerankers} lists, one per reranker.')
         what = f'{where}: each list of "scores"'
         return cls(candidates, tuple(check_numbers(values, len(candidates.texts), what) or () for values in lists))

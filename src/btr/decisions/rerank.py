@@ -149,10 +149,10 @@ def check_weights(settings: Settings, header: Header) -> None:
 
 
 def is_unscored(row: Scored, kinds: Sequence[str], settings: Settings) -> bool:
-    """Return whether a candidate that competes could not be scored, so that the base candidate stays."""
+    """Return whether a candidate that competes could not be scored; then the base candidate stays."""
     indices = competing(row.candidates, settings)
     combined = combine(row.scores, kinds, indices, settings)
-    return indices != [0] and any(combined[index] is None for index in indices)
+    return any(combined[index] is None for index in indices)
 
 
 def evaluate_decisions(metric: Metric, rows: Sequence[Scored], decisions: Sequence[Decision]) -> DecisionEvaluation:

@@ -85,6 +85,8 @@ def tune(
     others. With `mix`, all files become one reranker, and the weight of each kind is tuned too, by the metric itself.
     """
     paths = as_paths(scores)
+    if not paths:
+        raise InputError("name at least one scores file.")
     if not top or min(top) < 1:
         raise InputError("the numbers of candidates must be 1 or more.")
     if not 1 / MAX_STEPS <= step <= 1:
@@ -93,18 +95,18 @@ def tune(
     start = Settings(gap=gap, at_least=at_least, drop_runaways=drop_runaways, average=average)
     thresholds = tuple(round(k * step, 6) for k in range(int(1 / step + 1e-9) + 1))
     read = [read_file([path]) for path in paths]
+    mixed = read_file(paths) if mix else None
+    if mixed and len(set(mixed[0].kinds)) < 2:
+        raise InputError("a mixture needs several kinds of rerankers, e.g. contrast and base; models of one kind are "
+                         "averaged.")  # fmt: skip
     models = []
     for path, (header, rows) in zip(paths, read):
         grid = DecisionGrid(judge, rows, header.kinds)
         space = SearchSpace(reachable(grid, top), thresholds, start)
         models.append(tune_model(grid, space, folds, Path(path).name, header.signature))
     mixture = None
-    if mix:
-        header, rows = read_file(paths)
-        if len(set(header.kinds)) < 2:
-            raise InputError("a mixture needs several kinds of rerankers, e.g. contrast and base; models of one kind "
-                             "are averaged.")  # fmt: skip
-        grid = DecisionGrid(judge, rows, header.kinds)
+    if mixed:
+        grid = DecisionGrid(judge, mixed[1], mixed[0].kinds)
         mixture = tune_settings(grid, SearchSpace(reachable(grid, top), thresholds, start, mix=True), folds)
     base = judge.score([row.candidates.texts[0] for row in read[0][1]])
     return Tuned(base, thresholds, tuple(models), judge.signature(), mixture)
