@@ -1,10 +1,11 @@
 import json
 
 import pytest
+from four import write_scores
 
 from btr.corpus import (
     Candidates,
-    Header,
+    RerankerName,
     Scored,
     read_candidates,
     read_references,
@@ -12,7 +13,6 @@ from btr.corpus import (
     read_tsv,
     write_candidates,
     write_lines,
-    write_scores,
 )
 from btr.errors import InputError
 
@@ -85,24 +85,49 @@ def test_two_columns(tmp_path):
 
 
 def test_scores_come_back(tmp_path):
-    header = Header("btr", "btr|model:x#1|btr:0.1.0")
-    rows = [Scored("a", ("b", "c"), (-0.25, -1.5), (3, 4)), Scored("é", ("é",), (0.0,), (1,))]
-    write_scores(tmp_path / "s.jsonl", header, rows)
-    read, stream = read_scores(tmp_path / "s.jsonl")
-    assert (read, list(stream)) == (header, rows)
+    rows = [
+        Scored(Candidates("a", ("b", "c"), (-0.5, None)), ((-0.25, -1.5), (-2.0, None))),
+        Scored(Candidates("é", ("é",), None, {"too_long": (0,)}), ((0.0,), (1.0,))),
+    ]
+    write_scores(tmp_path / "s.jsonl", rows, "btr", "base", model="x")
+    header, stream = read_scores(tmp_path / "s.jsonl")
+    assert list(stream) == rows
+    assert header.rerankers == (RerankerName("btr", "x", "btr|model:x"), RerankerName("base", "x", "base|model:x"))
+    assert (header.kinds, header.signature) == (("btr", "base"), "btr|model:x+base|model:x")
 
 
-def test_broken_scores(tmp_path):
-    head = '{"reranker": "btr", "signature": "x"}'
-    write_lines(tmp_path / "s", [head, '{"source": "a", "candidates": ["b"], "means": [1, 2], "lengths": [1]}'])
-    with pytest.raises(InputError, match='line 2: "means" must be a list of 1 numbers'):
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ("[[1, 2]]", 'line 2: each list of "scores" must be a list of 1 numbers'),
+        ('[["q"]]', 'line 2: each list of "scores" must be a list of 1 numbers'),
+        ("[[NaN]]", 'line 2: each list of "scores" must be a list of 1 numbers'),
+        ("[[true]]", 'line 2: each list of "scores" must be a list of 1 numbers'),
+        ("[null]", 'line 2: "scores" must be a list of 1 lists'),
+        ("[1]", 'line 2: each list of "scores" must be a list of 1 numbers'),
+        ("[[1], [1]]", 'line 2: "scores" must be a list of 1 lists, one per reranker'),
+        ("null", 'line 2: "scores" must be a list of 1 lists'),
+    ],
+)
+def test_broken_scores(tmp_path, scores, message):
+    head = '{"rerankers": [{"kind": "btr", "model": null, "signature": "x"}]}'
+    write_lines(tmp_path / "s", [head, f'{{"source": "a", "candidates": ["b"], "scores": {scores}}}'])
+    with pytest.raises(InputError, match=message):
         list(read_scores(tmp_path / "s")[1])
-    write_lines(tmp_path / "s", [head, '{"source": "a", "candidates": ["b"], "means": ["q"], "lengths": [1]}'])
-    with pytest.raises(InputError, match='line 2: "means" must be a list of 1 numbers'):
-        list(read_scores(tmp_path / "s")[1])
-    write_lines(tmp_path / "s", [head, '{"source": "a", "candidates": ["b"], "means": [NaN], "lengths": [1]}'])
-    with pytest.raises(InputError, match='line 2: "means" has a number that is not finite'):
-        list(read_scores(tmp_path / "s")[1])
-    write_lines(tmp_path / "s", ['{"source": "a", "candidates": ["b"]}'])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"source": "a", "candidates": ["b"]}',
+        '{"rerankers": []}',
+        '{"rerankers": [{"kind": "btr"}]}',
+        '{"rerankers": [{"kind": 1, "model": null, "signature": "x"}]}',
+        '{"rerankers": ["btr"]}',
+        '{"reranker": "btr", "signature": "x"}',
+    ],
+)
+def test_broken_headers(tmp_path, header):
+    write_lines(tmp_path / "s", [header])
     with pytest.raises(InputError, match="line 1: expected a header"):
         read_scores(tmp_path / "s")

@@ -12,7 +12,7 @@ OTHER |= {"dogs": "dog", "went": "goes"}
 
 
 def sentences(count, seed):
-    """(source, gold, candidates): the candidates are gold, and gold with one or two places made wrong."""
+    """(source, gold, candidates): the candidates are gold, and gold with one or two words made wrong."""
     generator = random.Random(seed)
     for _ in range(count):
         subject, number = generator.choice(sorted(SUBJECTS)), generator.choice(sorted(NOUNS))
@@ -58,14 +58,15 @@ def write_recipe(path, kind, model, pairs, candidates=None, **options):
 
 
 def gold_first(reranker, rows):
-    """How often a reranker likes gold best, and the mean share f of its first choice."""
+    """Return how often a reranker ranks gold first, and the mean probability of what it ranks first."""
     from btr.corpus.candidates import Candidates
-    from btr.rerankers.base import softmax
+    from btr.decisions.decide import softmax
 
-    scored = reranker.score_many([Candidates(source, tuple(texts)) for source, _, texts in rows])
-    hits, shares = 0, 0.0
-    for (_, gold, texts), own in zip(rows, scored):
-        best = max(range(len(texts)), key=lambda k: own.means[k])
+    scored = reranker.score([Candidates(source, tuple(texts)) for source, _, texts in rows])
+    hits, total = 0, 0.0
+    for (_, gold, texts), each in zip(rows, scored):
+        (scores,) = each.scores
+        best = max(range(len(texts)), key=lambda k: scores[k])
         hits += texts[best] == gold
-        shares += max(softmax(own.means))
-    return hits / len(rows), shares / len(rows)
+        total += max(softmax(scores))
+    return hits / len(rows), total / len(rows)

@@ -1,6 +1,7 @@
 """Scoring until the decision is certain gives the decision of full scores."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import tiny
@@ -8,17 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btr.corpus.candidates import Candidates, read_candidates
-from btr.errors import InputError
-from btr.models.load import LoadedModel, load
-from btr.rerankers.base import Decision, Rule
+from btr.decisions import Settings, Verdict, decide
+from btr.models.load import load
+from btr.rerankers import load_reranker
 from btr.rerankers.btr import BTR
-from btr.rerankers.contrast import Contrasting
-from btr.rerankers.encoders import RoBERTa
-from btr.rerankers.pll import Encoded, MaskedReranker, Plan
-from btr.rerankers.until_decided import rerank_until_decided
+from btr.rerankers.contrast import DifferenceReranker
+from btr.rerankers.pll import EncodedCandidate, MaskedReranker, RowPlan
+from btr.rerankers.until_certain import choose_until_certain
 
 
-def made_up(count):
+def random_rows(count):
     generator = random.Random(3)
     rows = []
     for _ in range(count):
@@ -33,71 +33,118 @@ def made_up(count):
 
 
 @pytest.fixture(scope="module")
-def reranker(tmp_path_factory):
-    return BTR(load("btr", tiny.save_t5(tmp_path_factory.mktemp("model"), bidirectional=True)))
+def model(tmp_path_factory):
+    return tiny.save_t5(tmp_path_factory.mktemp("model"), bidirectional=True)
 
 
-@pytest.mark.parametrize("rule", [Rule(), Rule(0.1), Rule(0.4), Rule(0.9), Rule(0.2, top=2), Rule(0.0, at_least=True)])
-def test_decisions_are_those_of_full_scores(reranker, rule):
-    rows = made_up(60)
-    full = [rule.decide(s.source, s.candidates, s.means) for s in reranker.score_many(rows)]
-    certain = rerank_until_decided(reranker, rows, rule)
-    assert [(c.choice, c.decision) for c in certain] == [(d.choice, d.decision) for d in full]
-    assert 0 < sum(c.computed for c in certain) < sum(c.rows for c in certain)
+@pytest.fixture(scope="module")
+def reranker(model):
+    return BTR(load("btr", model))
+
+
+def summary(choices):
+    return [(choice.text, choice.index, choice.verdict) for choice in choices]
+
+
+def by_full_scores(reranker, rows, rule):
+    return summary(decide(scored, reranker.kinds, rule) for scored in reranker.score(rows))
+
+
+RULES = [
+    Settings(),
+    Settings(threshold=0.1),
+    Settings(threshold=0.4),
+    Settings(threshold=0.9),
+    Settings(threshold=0.2, top=2),
+    Settings(at_least=True),
+    Settings(threshold=0.1, drop_runaways=True),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=Settings.signature)
+def test_choices_are_those_of_full_scores(reranker, rule):
+    rows = random_rows(60)
+    choices, computed, needed = choose_until_certain(reranker, rows, rule)
+    assert summary(choices) == by_full_scores(reranker, rows, rule)
+    assert summary(reranker.choose(rows, rule)) == summary(choices)
+    assert 0 < computed < needed
+
+
+def test_the_gap_counts(reranker):
+    rows = [replace(row, log_probs=tuple(-0.3 * k for k in range(len(row.texts)))) for row in random_rows(30)]
+    rule = Settings(gap=0.5)
+    choices = summary(reranker.choose(rows, rule))
+    assert choices == by_full_scores(reranker, rows, rule)
+    assert choices != summary(reranker.choose(rows, Settings()))
 
 
 @pytest.mark.parametrize("budget", [1, 40])
-def test_in_small_groups(reranker, budget):
-    small = BTR(LoadedModel(reranker.model, reranker.tokenizer, "small"), budget)
-    rows, rule = made_up(12), Rule(0.3, drop_runaways=True)
-    assert rerank_until_decided(small, rows, rule) == rerank_until_decided(reranker, rows, rule)
+def test_in_small_groups(reranker, model, budget):
+    small = BTR(load("btr", model), budget)
+    rows, rule = random_rows(12), Settings(threshold=0.3, drop_runaways=True)
+    assert small.choose(rows, rule) == reranker.choose(rows, rule)
 
 
 def test_with_an_encoder(tmp_path):
-    encoder = RoBERTa(load("roberta", tiny.save_encoder(tmp_path)))
-    rows, rule = made_up(20), Rule(0.2)
-    full = [rule.decide(s.source, s.candidates, s.means) for s in encoder.score_many(rows)]
-    certain = rerank_until_decided(encoder, rows, rule)
-    assert [(c.choice, c.decision) for c in certain] == [(d.choice, d.decision) for d in full]
+    encoder = load_reranker(f"roberta:{tiny.save_encoder(tmp_path)}")
+    rows, rule = random_rows(20), Settings(threshold=0.2)
+    choices, computed, needed = choose_until_certain(encoder, rows, rule)
+    assert summary(choices) == by_full_scores(encoder, rows, rule)
+    assert 0 < computed < needed
 
 
-def test_int8_is_refused(reranker):
-    rough = BTR(LoadedModel(reranker.model, reranker.tokenizer, "x|int8"))
-    with pytest.raises(InputError, match="needs exact scores"):
-        rerank_until_decided(rough, made_up(1))
+@pytest.mark.parametrize("rule", RULES, ids=Settings.signature)
+def test_in_int8(model, rule):
+    """Only rows of one length are batched, so that a row's value does not depend on the others."""
+    rounded = load_reranker(f"btr:{model}", int8=True)
+    rows = random_rows(60)
+    choices, computed, needed = choose_until_certain(rounded, rows, rule)
+    assert summary(choices) == by_full_scores(rounded, rows, rule)
+    assert 0 < computed < needed
 
 
-class Made(MaskedReranker):
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("rule", [Settings(), Settings(threshold=0.4, top=2)], ids=Settings.signature)
+def test_contrast_chooses_by_its_full_scores(model, rule, int8):
+    contrast = load_reranker(f"contrast:{model}", int8=int8)
+    rows = random_rows(30)
+    assert summary(contrast.choose(rows, rule)) == by_full_scores(contrast, rows, rule)
+    assert any(choice.index for choice in contrast.choose(rows, rule))
+
+
+class Prepared(MaskedReranker):
     """A reranker whose log-probabilities are given: candidates are texts of one-letter words."""
 
-    kind, mask, vocabulary, signature = "made", -1, 128, "made"
+    kind, title, mask, vocabulary_size, signature = "prepared", "prepared", -1, 128, "prepared"
 
     def __init__(self, table):
         self.table = table  # (row's ids, token) → log-probability
-        self.asked = 0
+        self.computed = 0
 
     def encode_candidate(self, source, candidate):
         ids = tuple(map(ord, candidate.replace(" ", "")))
-        return Encoded(ids, tuple((k, k) for k in range(len(ids))))
+        return EncodedCandidate(ids, tuple((k, k) for k in range(len(ids))))
 
     def plans(self, sources):
-        yield range(len(sources)), Plan(self.mask, sources)
+        yield range(len(sources)), RowPlan(self.mask, sources)
 
     def logits(self, rows, sources):
         raise AssertionError
 
-    def run(self, plan, numbers):
-        self.asked += len(numbers)
-        return {n: [self.table(plan.rows[n].ids, token) for token in plan.wanted[n]] for n in numbers}
+    def compute(self, plan, numbers):
+        self.computed += len(numbers)
+        return {n: [self.table(plan.rows[n].ids, token) for token in plan.tokens[n]] for n in numbers}
 
 
-class MadeContrast(Contrasting, Made):
-    """The same, asked only where candidates differ."""
+class PreparedContrast(DifferenceReranker, Prepared):
+    """The same, but only the tokens in which candidates differ are scored."""
+
+    def __init__(self, table):
+        Prepared.__init__(self, table)
 
 
-def test_contrast_is_refused():
-    with pytest.raises(InputError, match="few tokens as it is"):
-        rerank_until_decided(MadeContrast(lambda ids, token: -1.0), made_up(1))
+def random_table(seed, scale):
+    return lambda ids, token: -random.Random(f"{seed} {ids} {token}").expovariate(1 / scale)
 
 
 @settings(max_examples=400, deadline=None)
@@ -106,35 +153,27 @@ def test_contrast_is_refused():
     st.integers(0, 10**6),
     st.sampled_from([0.05, 0.5, 3.0]),
     st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6]),
+    st.sampled_from([Prepared, PreparedContrast]),
 )
-def test_whatever_the_scores_are(texts, seed, scale, threshold):
-    """Sure models, unsure ones, margins on both sides of the threshold: never another decision."""
-
-    def table(ids, token):
-        return -random.Random(f"{seed} {ids} {token}").expovariate(1 / scale)
-
+def test_whatever_the_scores_are(texts, seed, scale, threshold, kind):
+    """Sure models, unsure ones, margins on both sides of the threshold: never another choice."""
     rows = [Candidates("s", tuple(" ".join(text) for text in texts))]
-    reranker, rule = Made(table), Rule(threshold)
-    scored = reranker.score_many(rows)[0]
-    reranked = rule.decide(scored.source, scored.candidates, scored.means)
-    (certain,) = rerank_until_decided(reranker, rows, rule)
-    assert (certain.choice, certain.decision) == (reranked.choice, reranked.decision)
+    reranker, rule = kind(random_table(seed, scale)), Settings(threshold=threshold)
+    assert summary(reranker.choose(rows, rule)) == by_full_scores(reranker, rows, rule)
 
 
 def test_margins_that_unknown_candidates_decide():
     """The winner is certain early, and whether it is accepted hangs on a third candidate alone."""
     tokens = {"a": -2.0, "b": -0.5, "c": None}
-    for third, decision in ((-0.6, Decision.REJECT), (-9.0, Decision.ACCEPT)):
+    for third, verdict in ((-0.6, Verdict.REJECT), (-9.0, Verdict.ACCEPT)):
         tokens["c"] = third
-        reranker = Made(lambda ids, token: tokens[chr(token)])
+        reranker = Prepared(lambda ids, token: tokens[chr(token)])
         # f of b less f of a: (e^-0.5 - e^-2) / (e^-0.5 + e^-2 + e^third) = 0.364 or 0.635
-        (certain,) = rerank_until_decided(reranker, [Candidates("s", ("a", "b", "c"))], Rule(0.5))
-        assert certain.decision == decision
+        (choice,) = reranker.choose([Candidates("s", ("a", "b", "c"))], Settings(threshold=0.5))
+        assert choice.verdict == verdict
 
 
 def test_on_real_candidates(data, reranker):
     rows = list(read_candidates(data / "conll13" / "t5gec-candidates.jsonl"))[:40]
-    rule = Rule(0.4)
-    full = [rule.decide(s.source, s.candidates, s.means) for s in reranker.score_many(rows)]
-    certain = rerank_until_decided(reranker, rows, rule)
-    assert [(c.choice, c.decision) for c in certain] == [(d.choice, d.decision) for d in full]
+    rule = Settings(threshold=0.4)
+    assert summary(reranker.choose(rows, rule)) == by_full_scores(reranker, rows, rule)
