@@ -28,7 +28,7 @@ def parallel_map(
     *,
     processes: int | None = None,
     min_per_process: int = 1,
-    what: str = "",
+    what: str | None = None,
 ) -> list[R]:
     """Return `[function(item) for item in items]`, computed by several processes if there are items enough.
 

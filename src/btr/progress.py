@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def track(items: Iterable[T], total: int | None, what: str) -> Iterator[T]:
+def track(items: Iterable[T], total: int | None, what: str | None) -> Iterator[T]:
     """Pass items on, with a bar on standard error if that is a terminal and the work has a name (`what`)."""
     if not what or not sys.stderr.isatty():
         yield from items

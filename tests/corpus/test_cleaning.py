@@ -1,4 +1,4 @@
-"""The cleaning of CoNLL files: hand-written sentences, properties, and the paper's own file."""
+"""The cleaning of CoNLL files: hand-written sentences, properties, and the paper's cleaned file."""
 
 import os
 import subprocess
@@ -174,13 +174,15 @@ def test_the_papers_conll13_is_reproduced() -> None:
     assert sum(our.edits(0) == paper.edits(0) for our, paper in zip(ours, papers, strict=True)) == 1266
 
     before = list(read_m2(folder / "official-preprocessed.m2"))
-    assert sum(own.source == paper.source for own, paper in zip(before, papers, strict=True)) == 1310
-    assert sum(own == paper for own, paper in zip(before, papers, strict=True)) == 1194
+    assert sum(official.source == paper.source for official, paper in zip(before, papers, strict=True)) == 1310
+    assert sum(official == paper for official, paper in zip(before, papers, strict=True)) == 1194
     changed = [
-        (own, our, paper) for own, our, paper in zip(before, ours, papers, strict=True) if own.source != our.source
+        (official, our, paper)
+        for official, our, paper in zip(before, ours, papers, strict=True)
+        if official.source != our.source
     ]
     kept = sum(edit in paper.edits(0) for _, our, paper in changed for edit in our.edits(0))
-    assert (len(changed), sum(len(own.edits(0)) for own, _, _ in changed), kept) == (71, 200, 194)
+    assert (len(changed), sum(len(official.edits(0)) for official, _, _ in changed), kept) == (71, 200, 194)
 
 
 def test_a_file_is_cleaned_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ def test_sentence_without_edit_lines(write):
     ],
 )
 def test_corrected(edits, corrected):
-    made = tuple(Edit(start, end, kind, (text,)) for start, end, kind, text in edits)
-    assert Sentence("a b c d", {0: made}).corrected() == corrected
+    annotated = tuple(Edit(start, end, kind, (text,)) for start, end, kind, text in edits)
+    assert Sentence("a b c d", {0: annotated}).corrected() == corrected
 
 
 @pytest.mark.parametrize(

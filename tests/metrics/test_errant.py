@@ -1,4 +1,4 @@
-"""ERRANT through btr against the package's own commands."""
+"""ERRANT through btr against the package's commands."""
 
 import sys
 
@@ -148,10 +148,10 @@ def test_ties_between_annotators():
 
     metric = Errant([])
     before = np.array([[[5000, 6000, 6001]], [[0, 0, 0]]])
-    rows = lambda *own: np.concatenate([np.repeat(before, len(own), 1), [own, own]])[[0, 2]]  # noqa: E731
+    rows = lambda *counts: np.concatenate([np.repeat(before, len(counts), 1), [counts, counts]])[[0, 2]]  # noqa: E731
 
-    def chosen(*own):
-        return metric.choose_annotators(rows(*own), np.array([[0, 1]]))[1][0, 1]
+    def chosen(*counts):
+        return metric.choose_annotators(rows(*counts), np.array([[0, 1]]))[1][0, 1]
 
     assert chosen((1, 1, 1), (2, 2, 2)) == 1  # the second's F is higher by less than 0.00005, and it is right twice
     assert chosen((1, 2, 2), (1, 1, 2)) == 1

@@ -1,4 +1,4 @@
-"""The fast alignment against cases worked out by hand, and against the official scorer's own way written out."""
+"""The fast alignment against cases worked out by hand, and against the official scorer's steps written out."""
 
 import random
 
@@ -43,15 +43,15 @@ def edits(*rows):
         ("a b", "a x y b", [(1, 1, "x y")], (1, 1, 1)),
         # An annotator who gives the same correction twice is agreed with twice.
         ("a b", "a x", [(1, 2, "x"), (1, 2, "x")], (2, 1, 2)),
-        # Repeated words: the deletion is found wherever the gold has it.
+        # Repeated words: the deletion counts wherever the gold has it.
         ("the the cat", "the cat", [(0, 1, "")], (1, 1, 1)),
         ("the the cat", "the cat", [(1, 2, "")], (1, 1, 1)),
     ],
 )
 def test_by_hand(source, hypothesis, gold, counts):
-    made = edits(*gold)
-    assert count_edits(source, hypothesis, [made]) == [counts]
-    assert plain_maxmatch.count_edits(source, hypothesis, [made]) == [counts]
+    gold_edits = edits(*gold)
+    assert count_edits(source, hypothesis, [gold_edits]) == [counts]
+    assert plain_maxmatch.count_edits(source, hypothesis, [gold_edits]) == [counts]
 
 
 words = st.sampled_from("abcdef")
@@ -162,14 +162,14 @@ def test_too_many_arcs_still_end(hypothesis):
 def corrected(draw):
     """A sentence with sorted edits that do not overlap or touch, and are changes."""
     tokens = draw(st.lists(words, min_size=1, max_size=10))
-    made, at = [], 0
+    gold_edits, at = [], 0
     while at <= len(tokens) and draw(st.booleans()):
         start = draw(st.integers(at, len(tokens)))
         end = min(start + draw(st.integers(0, 2)), len(tokens))
         correction = " ".join(draw(st.lists(st.sampled_from("xyz"), min_size=0 if end > start else 1, max_size=2)))
-        made.append((start, end, correction))
+        gold_edits.append((start, end, correction))
         at = end + 1
-    return Sentence(" ".join(tokens), {0: edits(*made)})
+    return Sentence(" ".join(tokens), {0: edits(*gold_edits)})
 
 
 @settings(max_examples=300, deadline=None)

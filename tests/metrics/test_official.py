@@ -1,4 +1,4 @@
-"""Counts and scores of the files in examples/ against the scorers' own, which tests/golden/make_examples.py made."""
+"""Counts and scores of the files in examples/ against the scorers' figures in tests/golden/examples.json."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What all metrics share: counts per sentence and hypothesis, made once, and corpus scores aggregated from them.
+"""What all metrics share: each hypothesis is counted once, and corpus scores are aggregated from the counts.
 
 Whatever needs many scores of the same hypotheses (a grid over thresholds, a bootstrap, a breakdown) counts nothing
 again: it aggregates other rows of the same array of counts.

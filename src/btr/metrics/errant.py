@@ -218,7 +218,7 @@ def extract_edits(source: str, hypothesis: str) -> list[Edit]:
         return []
     if words * others > MAX_WORD_PAIRS:
         raise InputError(
-            f"a source of {words:,} words against {others:,} is too long for ERRANT; split it, or use --metric m2."
+            f"a source of {words:,} words against {others:,} is too long for ERRANT; split it, or choose --metric m2."
         )
     with SPACY_LOCK:
         edits = load_annotator().annotate(_parse(source), _parse(hypothesis))

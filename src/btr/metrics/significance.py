@@ -1,4 +1,4 @@
-"""Confidence intervals of scores and tests of their differences, from counts that have been made before."""
+"""Confidence intervals of scores and tests of their differences, by aggregating counts again."""
 
 from collections.abc import Iterator
 
