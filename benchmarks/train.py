@@ -20,15 +20,16 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from btr.models.bidirectional import make_bidirectional
 from btr.models.decoder import pad
-from btr.training.objectives import likelihood, unlikelihood
+from btr.training.losses import likelihood, unlikelihood
+from btr.training.objective import Batch, TrainingPair
 from btr.training.recipe import Recipe
-from btr.training.tasks import Batch, BTRTask
+from btr.training.t5_objectives import MaskedTarget
 
 LENGTH, VOCABULARY, ROUNDS = 25, 32128, 3
 
 
-class Numbers:
-    """A tokenizer whose words are the tokens' numbers."""
+class NumberTokenizer:
+    """A tokenizer whose words are the numbers of tokens."""
 
     all_special_ids = (0, 1, 2)
 
@@ -42,7 +43,7 @@ class Numbers:
         return {f"<extra_id_{k}>": 32099 - k for k in range(100)}
 
 
-def make_task(layers: int, negatives: int, base: bool) -> BTRTask:
+def make_objective(layers: int, negatives: int, base: bool) -> MaskedTarget:
     torch.manual_seed(0)
     model: Any = make_bidirectional(
         T5ForConditionalGeneration(T5Config(**t5_shape(layers, small=not base), dropout_rate=0.0))
@@ -54,41 +55,41 @@ def make_task(layers: int, negatives: int, base: bool) -> BTRTask:
         "data": {"pairs": ["none.tsv"], "candidates": ["none.jsonl"]},
         "objective": {"negatives": negatives},
     }
-    return BTRTask(Recipe.model_validate(content), model.train(), Numbers())
+    return MaskedTarget(Recipe.model_validate(content), model.train(), NumberTokenizer())
 
 
-def make_batch(task: BTRTask, count: int) -> tuple[list[Any], Batch]:
+def make_batch(objective: MaskedTarget, count: int) -> tuple[list[Any], Batch]:
     """Sources with gold and negatives that differ in a few tokens, as n-best lists do."""
     generator = random.Random(0)
     examples: list[Any] = []
     for _ in range(count):
         words = [str(generator.randrange(100, 30000)) for _ in range(generator.randrange(LENGTH - 8, LENGTH + 8))]
         texts = []
-        for changes in range(1 + task.recipe.objective.negatives):
-            own = list(words)
+        for changes in range(1 + objective.recipe.objective.negatives):
+            changed = list(words)
             for _ in range(changes):
-                own[generator.randrange(len(own))] = str(generator.randrange(100, 30000))
-            texts.append(" ".join(own))
-        examples.append(task.encode(" ".join(words), texts))
-    return examples, task.draw(examples, [np.random.default_rng(k) for k in range(count)])
+                changed[generator.randrange(len(changed))] = str(generator.randrange(100, 30000))
+            texts.append(" ".join(changed))
+        examples.append(objective.encode(TrainingPair(" ".join(words), texts[0], tuple(texts[1:]))))
+    return examples, objective.draw(examples, [np.random.default_rng(k) for k in range(count)])
 
 
-def plain_way(task: BTRTask, examples: list[Any], batch: Batch) -> torch.Tensor:
+def plain_way(objective: MaskedTarget, examples: list[Any], batch: Batch) -> torch.Tensor:
     """Each (source, target) pair on its own in one batch, logits everywhere."""
     grid = batch.inputs
     most = len(grid.rows) // len(examples)  # rows of a source, idle ones included where negatives were equal
     sources = [example["source"] for example in examples for _ in range(most)]
     ids = pad(sources, 0, grid.rows.device)
     lengths = torch.tensor(list(map(len, sources)))
-    logits = task.model(
+    logits = objective.model(
         input_ids=ids,
         attention_mask=(torch.arange(ids.shape[1]) < lengths[:, None]).long(),
         decoder_input_ids=grid.rows,
         decoder_attention_mask=(torch.arange(grid.rows.shape[1]) < grid.lengths[:, None]).long(),
         use_cache=False,
     ).logits
-    log_probs = logits.float().log_softmax(-1).flatten(0, 1)[grid.asked].gather(1, batch.wanted[:, None])[:, 0]
-    return torch.where(batch.negative, unlikelihood(log_probs), likelihood(log_probs)).sum()
+    log_probs = logits.float().log_softmax(-1).flatten(0, 1)[grid.positions].gather(1, batch.labels[:, None])[:, 0]
+    return torch.where(batch.is_negative, unlikelihood(log_probs), likelihood(log_probs)).sum()
 
 
 def timed(work: Callable[[], torch.Tensor]) -> tuple[float, float]:
@@ -110,15 +111,15 @@ def peak() -> float:
 def main() -> None:
     report = Report("train", sources=16, layers=8, negatives=5, base=0)
     options = report.options
-    task = make_task(options["layers"], options["negatives"], bool(options["base"]))
-    examples, batch = make_batch(task, options["sources"])
-    tokens = sum(map(task.size, examples))
+    objective = make_objective(options["layers"], options["negatives"], bool(options["base"]))
+    examples, batch = make_batch(objective, options["sources"])
+    tokens = sum(map(objective.size, examples))
     before = peak()
-    fast, ours = timed(lambda: task.losses(batch)["likelihood"])
+    fast, ours = timed(lambda: objective.loss(batch))
     report.say(
         f"memory: {before:.1f} GB with the model, {peak():.1f} GB with gradients and a batch of {tokens:,} tokens"
     )
-    slow, plain = timed(lambda: plain_way(task, examples, batch))
+    slow, plain = timed(lambda: plain_way(objective, examples, batch))
     report.say(f"each pair on its own, logits everywhere: {tokens / slow:,.0f} tokens/s")
     report.say(
         f"sources by rows, logits where masked:    {tokens / fast:,.0f} tokens/s; loss {ours:.4f}, plain {plain:.4f}"

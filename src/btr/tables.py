@@ -1,7 +1,7 @@
 """Scores as tables for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -17,6 +17,7 @@ from btr.studies.study import StudyReport
 if TYPE_CHECKING:  # these need torch
     from btr.candidates.generate import Generated
     from btr.models.compact import Compacted
+    from btr.training.train import Trained
 
 
 def print_evaluation(result: Evaluation, console: Console) -> None:
@@ -162,24 +163,22 @@ def print_generated(result: "Generated", console: Console) -> None:
     print_signature(result.signature, console)
 
 
-def print_trained(result: Mapping[str, Any], console: Console) -> None:
-    """How far a run is, and how good its best model."""
-    state = "complete" if result["complete"] else "not complete: without --max-steps the command goes on"
-    if not result["new_steps"]:
+def print_trained(result: "Trained", console: Console) -> None:
+    """Print how far a run is, and how good its best model is."""
+    state = "complete" if result.complete else "not complete: without --max-steps the command goes on"
+    if not result.new_steps:
         state += "; nothing was left to do"
-    console.print(
-        f"{result['steps']:,} updates, {result['tokens']:,} tokens, {result['tokens_per_second']:,.0f} a second; "
-        f"{state}.",
-        soft_wrap=True,
-    )
-    if best := result["best"]:
-        names = [name for name in best if name not in ("value", "grid", "signature")]
-        table = make_table("validation", [name_column(name) for name in names])
-        table.add_row("best", *_cells((best[name] for name in names), ".2f"))
+    speed = f"{result.tokens_per_second:,.0f} per second"
+    console.print(f"{result.steps:,} updates, {result.tokens:,} tokens, {speed}; {state}.", soft_wrap=True)
+    if best := result.best:
+        columns = {name: value for name, value in best.to_dict().items() if isinstance(value, float)}
+        columns.pop("value")
+        table = make_table("validation", [name_column(name) for name in columns])
+        table.add_row("best", *_cells(columns.values(), ".2f"))
         console.print(table)
-        print_signature(best["signature"], console)
-    if result["model"]:
-        console.print(f"Model: {result['model']}", soft_wrap=True)
+        print_signature(str(best.signature), console)
+    if result.model:
+        console.print(f"Model: {result.model}", soft_wrap=True)
 
 
 def print_compacted(result: "Compacted", console: Console) -> None:

@@ -8,6 +8,9 @@ import re
 import pytest
 import tiny
 import torch
+from btr.correction.profiles import read_profile
+from btr.rerankers.ensemble import Ensemble
+from btr.rerankers.free import Base
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import Opposed, Scripted
@@ -22,13 +25,10 @@ from btr.correction.blocks import cut_blocks
 from btr.correction.correct import chunks, correct_file, correct_with
 from btr.correction.corrector import Corrector
 from btr.correction.language import is_english, words_for_language_detection
-from btr.correction.profiles import read_profile
 from btr.correction.render import FORMS, Renderer, write_m2, write_text
 from btr.correction.segments import cut_segments
 from btr.errors import InputError, Interrupted
 from btr.rerankers.base import Rule
-from btr.rerankers.ensemble import Ensemble
-from btr.rerankers.free import Base
 from btr.rerankers.score import load_reranker
 
 

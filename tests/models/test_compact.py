@@ -170,7 +170,7 @@ def test_training_starts_from_one_and_saves_a_plain_model(tmp_path):
     _, small = make(tmp_path)
     pairs, _ = toy.write(tmp_path, 20)
     recipe = toy.write_recipe(tmp_path / "r.yaml", "btr", small, pairs, steps=1, epochs=None)
-    model = btr.train(recipe, tmp_path / "run")["model"]
+    model = btr.train(recipe, tmp_path / "run").model
     assert "btr_compact" not in (Path(model) / "config.json").read_text()
     assert not any(name.endswith(".int8") for name in weights_of(model))
     load("btr", model)

@@ -3,24 +3,20 @@ from btr.decisions.tune import Tuned, TunedModel
 from btr.metrics.results import Score
 from btr.studies.figures import scores_without_threshold
 from btr.studies.plots import draw_grids, draw_training
-from btr.training.history import History
+from btr.training.records import History, Measures, Update, Validation
 
 
 def run(gold, *values, plain=True):
     """A run of as many validations; `plain` says whether they tell the score without a threshold."""
     validations = [
-        {
-            "step": k,
-            "epoch": k,
-            "validation": {
-                "f0.5": value + 5,
-                "signature": f"m2|gold:{gold}|beta:0.5",
-                **({"grid": {"0.0": value}} if plain else {}),
-            },
-        }
+        Validation(
+            k,
+            k,
+            Measures({"f0.5": value + 5}, grid={"0.0": value} if plain else {}, signature=f"m2|gold:{gold}|beta:0.5"),
+        )
         for k, value in enumerate(values, 1)
     ]
-    return History([{"step": k, "loss": 1 / k} for k in (1, 2, 3)], validations)
+    return History([Update(k, 1 / k) for k in (1, 2, 3)], validations)
 
 
 def test_only_runs_that_can_be_compared_have_scores():

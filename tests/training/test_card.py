@@ -57,7 +57,7 @@ def test_a_rerankers_card(tmp_path: Path) -> None:
         "btr score CANDIDATES.jsonl --reranker btr:FOLDER -o SCORES.jsonl",
         "btr rerank SCORES.jsonl --threshold 0.4 --top 5 -o CORRECTED.txt",
         "- `runs/small/fce-first.m2`",
-        "- `runs/small/final/fce-first.m2.jsonl`: candidates, of which negatives are taken",
+        "- `runs/small/final/fce-first.m2.jsonl`: candidates, the source of negatives",
         "| kind, task, seed | btr, correct, 1 |",
         "| start | `runs/small/btr-gold/model` |",
         "| length | 400 steps |",
@@ -115,12 +115,12 @@ def test_the_command_that_uses_it(tmp_path: Path, recipe: str, command: str) -> 
     assert command in card(run_of(tmp_path, *UPDATES), read_recipe(RECIPES / f"{recipe}.yaml")).splitlines()
 
 
-def test_variants_and_synthetic_pairs_are_told(tmp_path: Path) -> None:
+def test_variants_and_synthetic_pairs_are_named(tmp_path: Path) -> None:
     changes = {"data.synthetic.text": ["$BTR_DATA/text/a.txt.gz"], "data.synthetic.sentences": 5000}
     recipe = read_recipe(RECIPES / "small" / "btr-beside.yaml", changes)
     text = card(run_of(tmp_path, *UPDATES), recipe)
     assert "- `text/a.txt.gz`: 5,000 sentences with synthetic errors\n" in text
-    assert "| variant | focus 0, listwise with softness 0.3 |\n" in text
+    assert "| loss | listwise, temperature 0.3 |\n" in text
 
 
 def test_nothing_is_said_of_what_is_not_known(tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 import tiny
 
+from btr.corpus.candidates import Candidates
 from btr.errors import InputError
 from btr.models.initial import load_initial_model
-from btr.training.data import Group, deal, group, pack_shapes, read_groups, read_paragraphs, thin_out
+from btr.training.batches import group_updates, pack_shapes, plan_epoch
+from btr.training.data import read_paragraphs, read_training_pairs, thin_out
 from btr.training.loop import schedule
-from btr.training.recipe import Data, Objective, Recipe
-from btr.training.tasks import BTRTask
+from btr.training.objective import TrainingPair
+from btr.training.recipe import Data, ObjectiveSettings, Recipe
+from btr.training.t5_objectives import MaskedTarget
 
 
 def many(count=500, seed=0):
@@ -31,7 +34,7 @@ def test_batches_stay_within_the_budget_padding_included():
 
 def test_an_epoch_has_every_example_once_and_another_order_each_time():
     sizes, shapes = many()
-    first, again, second = (deal(sizes, shapes, 7, epoch, 4000, 20_000) for epoch in (0, 0, 1))
+    first, again, second = (plan_epoch(sizes, shapes, 7, epoch, 4000, 20_000) for epoch in (0, 0, 1))
     assert first == again != second
     for updates in (first, second):
         assert sorted(k for update in updates for batch in update for k in batch) == list(range(500))
@@ -41,8 +44,8 @@ def test_an_epoch_has_every_example_once_and_another_order_each_time():
 
 def test_updates_by_hand():
     """Batches of 60, 60, 60 and 100 tokens; an update of 100 takes what comes nearest."""
-    assert group([[0], [1], [2], [3]], [60, 60, 60, 100], 100) == [[[0], [1]], [[2]], [[3]]]
-    assert group([[0], [1]], [500, 500], 100) == [[[0]], [[1]]]
+    assert group_updates([[0], [1], [2], [3]], [60, 60, 60, 100], 100) == [[[0], [1]], [[2]], [[3]]]
+    assert group_updates([[0], [1]], [500, 500], 100) == [[[0]], [[1]]]
 
 
 @pytest.mark.parametrize(
@@ -64,17 +67,19 @@ def test_negatives_are_the_candidates_that_are_not_gold(tmp_path):
     row = {"source": "a b", "candidates": ["a d", "a c", "a d", "", "a e"]}
     (tmp_path / "c.jsonl").write_text(json.dumps(row) + "\n")
     data = Data(pairs=[str(tmp_path / "p.tsv")], candidates=[str(tmp_path / "c.jsonl")])
-    assert list(read_groups(data, Objective(negatives=5))) == [
-        Group("a b", ["a c", "a d", "a e"], ["a d", "a c", "a e"])
+    assert list(read_training_pairs(data, ObjectiveSettings(negatives=5))) == [
+        TrainingPair("a b", "a c", ("a d", "a e"), Candidates("a b", ("a d", "a c", "a e")))
     ]
-    assert list(read_groups(data, Objective())) == [Group("a b", ["a c"])]
+    assert list(read_training_pairs(data, ObjectiveSettings())) == [TrainingPair("a b", "a c")]
 
 
 def test_a_negative_that_reads_as_gold_is_none(tmp_path):
     model, tokenizer = load_initial_model("btr", tiny.save_t5(tmp_path), None, 0)
     data = {"pairs": ["p.tsv"], "candidates": ["c.jsonl"]}
     recipe = Recipe(kind="btr", model="m", epochs=1, data=data, objective={"negatives": 5})
-    example = BTRTask(recipe, model, tokenizer).encode("the cat sat .", ["a cat", "a  cat", "a dog", "a  dog", "a mat"])
+    example = MaskedTarget(recipe, model, tokenizer).encode(
+        TrainingPair("the cat sat .", "a cat", ("a  cat", "a dog", "a  dog", "a mat"))
+    )
     assert example["targets"] == [tokenizer(text)["input_ids"] for text in ("a cat", "a dog", "a mat")]
 
 
@@ -82,10 +87,10 @@ def test_sentinels_of_mt5_are_found_or_refused(tmp_path):
     model, tokenizer = load_initial_model("btr", tiny.save_t5(tmp_path, "mt5"), None, 0)
     recipe = Recipe(kind="btr", task="pre-train", model="m", epochs=1, data={"text": ["t.txt"]})
     with pytest.raises(InputError, match="its tokenizer has no <extra_id_1>"):
-        BTRTask(recipe, model, tokenizer)
+        MaskedTarget(recipe, model, tokenizer)
     tokenizer.add_tokens(["▁<extra_id_1>", "▁<extra_id_2>"])
     names = ["▁<extra_id_1>", "▁<extra_id_2>"]
-    assert BTRTask(recipe, model, tokenizer).sentinels == tokenizer.convert_tokens_to_ids(names)
+    assert MaskedTarget(recipe, model, tokenizer).sentinels == tokenizer.convert_tokens_to_ids(names)
 
 
 def test_a_dataset_that_cannot_be_had(monkeypatch):
@@ -107,14 +112,14 @@ def test_a_gap_needs_log_probs_where_there_is_something_to_compare(tmp_path):
     pairs, candidates = tmp_path / "pairs.tsv", tmp_path / "candidates.jsonl"
     pairs.write_text("a b\ta c\nd\td\n")
     rows = [{"source": "a b", "candidates": ["a d", "a c", "a d"]}, {"source": "d", "candidates": ["d"]}]
-    objective = Objective(negatives=2, listwise=True, softness=0.3, gap=1.0)
+    objective = ObjectiveSettings(negatives=2, temperature=0.3, gap=1.0)
     data = Data(pairs=[str(pairs)], candidates=[str(candidates)])
     candidates.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match=r"candidates\.jsonl, line 1: has no log_probs, which objective\.gap compares"):
-        list(read_groups(data, objective))
+        list(read_training_pairs(data, objective))
     rows[0]["log_probs"] = [-1.0, -2.0, -3.0]
     candidates.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert [group.log_probs for group in read_groups(data, objective)] == [(-1.0, -2.0), ()]
+    assert [pair.candidates.log_probs for pair in read_training_pairs(data, objective)] == [(-1.0, -2.0), None]
 
 
 def test_synthetic_pairs(tmp_path):
@@ -123,22 +128,26 @@ def test_synthetic_pairs(tmp_path):
         "The cats are on the mat. She goes to the school every day.\nno capital here.\nIt is an old house.\n"
     )
     data = Data(synthetic={"text": [str(text)], "sentences": 3})
-    pairs = list(read_groups(data, False))
-    assert [pair.targets[0] for pair in pairs] == [
+    pairs = list(read_training_pairs(data, ObjectiveSettings()))
+    assert [pair.target for pair in pairs] == [
         "The cats are on the mat .",
         "She goes to the school every day .",
         "It is an old house .",
     ]
     with pytest.raises(InputError, match=r"the text has 3 sentences to make errors in .* but the recipe asks for 9"):
-        list(read_groups(Data(synthetic={"text": [str(text)], "sentences": 9}), False))
-    later = Data(synthetic={"text": [str(text)], "sentences": 2, "skip": 1})
-    assert [*read_groups(later, False)] == pairs[1:]
+        list(read_training_pairs(Data(synthetic={"text": [str(text)], "sentences": 9}), ObjectiveSettings()))
+    later = Data(synthetic={"text": [str(text)], "sentences": 2, "skip_sentences": 1})
+    assert [*read_training_pairs(later, ObjectiveSettings())] == pairs[1:]
     with pytest.raises(InputError, match=r"the text has 1 sentences after the first 2 to make errors in"):
-        list(read_groups(Data(synthetic={"text": [str(text)], "sentences": 2, "skip": 2}), False))
+        list(
+            read_training_pairs(
+                Data(synthetic={"text": [str(text)], "sentences": 2, "skip_sentences": 2}), ObjectiveSettings()
+            )
+        )
 
 
 def test_a_share_of_the_pairs_without_a_correction_is_kept():
-    pairs = [Group("a b", ["a c"]), *[Group("d e", ["d  e"])] * 9, Group("f", ["g"])]
+    pairs = [TrainingPair("a b", "a c"), *[TrainingPair("d e", "d  e")] * 9, TrainingPair("f", "g")]
     assert len(list(thin_out(pairs, 1.0))) == 11
     assert [pair.source for pair in thin_out(pairs, 1 / 3)] == ["a b", "d e", "d e", "d e", "f"]
     assert [pair.source for pair in thin_out(pairs, 0.0)] == ["a b", "f"]

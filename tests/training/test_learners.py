@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btr.errors import InputError
-from btr.training.learners import FASTER, UNSEEN, Learners
-from btr.training.synthetic import KINDS, Change, Corrupter, Word, learners_kind
+from btr.training.error_kinds import KINDS, Change, Word, learners_kind
+from btr.training.learners import RATE, SMOOTHING, Learners
+from btr.training.synthetic import Corrupter
 
 M2 = """S She gave me many advices about the informations .
 A 4 5|||R:NOUN:NUM|||advice|||REQUIRED|||-NONE-|||0
@@ -50,16 +51,16 @@ def test_edits_the_other_way_round(learners: Learners) -> None:
         ("great",): Counter({("big",): 2}),
         ("to",): Counter({(): 2}),
     }
-    assert learners.seen["great",] == 2
-    assert learners.seen["a", "great"] == 2
-    assert learners.seen["big",] == 0
+    assert learners.occurrences["great",] == 2
+    assert learners.occurrences["a", "great"] == 2
+    assert learners.occurrences["big",] == 0
 
 
 def test_a_phrase_is_spoilt_as_often_as_it_was(learners: Learners) -> None:
-    learners.seen["great",] = 95  # twice wrong: two in a hundred, and ten times as often here
+    learners.occurrences["great",] = 95  # twice wrong: two in a hundred, and ten times as often here
     drawn = [learners.draw(["Great", "men"], Random(seed)) for seed in range(2000)]
     assert set(drawn) == {None, (1, ("big",))}
-    assert sum(own is not None for own in drawn) / 2000 == pytest.approx(FASTER * 2 / (95 + UNSEEN), abs=0.03)
+    assert sum(each is not None for each in drawn) / 2000 == pytest.approx(RATE * 2 / (95 + SMOOTHING), abs=0.03)
     assert learners.draw(["small", "men"], Random(1)) is None
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from btr.training.masking import corrupt_spans, draw_places, hide_spans, mask, split
+from btr.training.masking import corrupt_spans, draw_positions, hide_spans, mask, split
 
 MASK, END = 99, 1
 SENTINELS = [90, 89, 88, 87]
@@ -15,26 +15,26 @@ def generator(seed=0):
 
 @pytest.mark.parametrize(("length", "count"), [(1, 1), (3, 1), (10, 2), (20, 3), (100, 15)])
 def test_a_share_of_the_tokens_at_least_one(length, count):
-    places = draw_places(length, 0.15, generator())
-    assert len(places) == count
-    assert places == sorted(set(places))
-    assert all(0 <= place < length for place in places)
+    positions = draw_positions(length, 0.15, generator())
+    assert len(positions) == count
+    assert positions == sorted(set(positions))
+    assert all(0 <= position < length for position in positions)
 
 
 def test_all_tokens_are_drawn_alike():
     """The last one (the end) as often as the first."""
     counts = np.zeros(10)
     for seed in range(4000):
-        counts[draw_places(10, 0.15, generator(seed))] += 1
+        counts[draw_positions(10, 0.15, generator(seed))] += 1
     assert counts / 4000 == pytest.approx(0.2, abs=0.03)
 
 
 def test_focus_draws_near_the_differences():
     near = [3, 4]
-    always = [draw_places(20, 0.15, generator(seed), near, 1.0) for seed in range(50)]
-    assert all({3, 4} <= set(places) and len(places) == 3 for places in always)
-    never = [draw_places(20, 0.15, generator(seed), near, 0.0) for seed in range(50)]
-    assert never == [draw_places(20, 0.15, generator(seed)) for seed in range(50)]
+    always = [draw_positions(20, 0.15, generator(seed), near, 1.0) for seed in range(50)]
+    assert all({3, 4} <= set(positions) and len(positions) == 3 for positions in always)
+    never = [draw_positions(20, 0.15, generator(seed), near, 0.0) for seed in range(50)]
+    assert never == [draw_positions(20, 0.15, generator(seed)) for seed in range(50)]
 
 
 def test_eight_in_ten_masked_one_replaced_one_kept():

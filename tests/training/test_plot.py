@@ -8,8 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from btr.errors import InputError
-from btr.training.history import read_history
 from btr.training.plot import draw_loss, draw_scores, plot
+from btr.training.records import Update, read_history
 
 PNG = b"\x89PNG\r\n\x1a\n"
 UPDATES: list[dict[str, Any]] = [
@@ -23,6 +23,11 @@ SECOND: dict[str, Any] = {"step": 40, "epoch": 2, "validation": {"f0.5": 39.5, "
 def logged(run: Path, *rows: dict[str, Any], end: str = "") -> Path:
     (run / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + end)
     return run
+
+
+def logged_again(row: dict[str, Any]) -> dict[str, Any]:
+    """A validation as the log of a run has it, with the score that chooses the best."""
+    return {**row, "validation": {"value": row["validation"]["f0.5"], **row["validation"]}}
 
 
 @pytest.mark.parametrize(
@@ -81,7 +86,7 @@ def test_a_seq2seq_model_has_no_thresholds(tmp_path: Path) -> None:
 
 def test_the_best_is_the_first_of_equals(tmp_path: Path) -> None:
     again = {"step": 60, "epoch": 3, "validation": {"f0.5": 39.5}}
-    assert read_history(logged(tmp_path, FIRST, SECOND, again)).best == SECOND
+    assert read_history(logged(tmp_path, FIRST, SECOND, again)).best.to_dict() == logged_again(SECOND)
     assert read_history(logged(tmp_path, *UPDATES)).best is None
 
 
@@ -89,12 +94,14 @@ def test_a_resumed_run_has_steps_twice(tmp_path: Path) -> None:
     later = {**UPDATES[1], "loss": 1.25}
     other = {"event": "resumed", "step": 10}
     history = read_history(logged(tmp_path, *UPDATES, FIRST, other, later, FIRST, SECOND))
-    assert history.updates == [UPDATES[0], later]
-    assert history.validations == [FIRST, SECOND]
+    assert history.updates == [Update(**UPDATES[0]), Update(**later)]
+    assert [row.to_dict() for row in history.validations] == [logged_again(FIRST), logged_again(SECOND)]
 
 
 def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
-    assert read_history(logged(tmp_path, *UPDATES, end='{"step": 30, "lo')).updates == UPDATES
+    assert read_history(logged(tmp_path, *UPDATES, end='{"step": 30, "lo')).updates == [
+        Update(**row) for row in UPDATES
+    ]
 
 
 @pytest.mark.parametrize(

@@ -117,12 +117,9 @@ def test_the_papers_settings(
     assert recipe.batch_tokens == 2**20
     assert recipe.objective == recipe.objective.model_copy(
         update={
-            "mask": 0.15,
-            "focus": 0.0,
-            "unlikelihood": "all",
-            "negative_weight": 1.0,
-            "listwise": False,
-            "softness": 0.0,
+            "mask_share": 0.15,
+            "focus_share": 0.0,
+            "temperature": 0.0,
             "gap": None,
         }
     )
@@ -138,7 +135,7 @@ def test_the_papers_settings_are_all_looked_at() -> None:
 
 def test_defaults_are_the_papers() -> None:
     recipe = Recipe.model_validate({"kind": "btr", "model": "m", "data": {"pairs": ["a.m2"]}, "epochs": 15})
-    assert (recipe.batch_tokens, recipe.data.max_source, recipe.objective.mask) == (1048576, 128, 0.15)
+    assert (recipe.batch_tokens, recipe.data.max_source, recipe.objective.mask_share) == (1048576, 128, 0.15)
     assert (recipe.optimizer.name, recipe.optimizer.learning_rate) == ("adafactor", 1e-3)
 
 
@@ -150,6 +147,7 @@ def test_defaults_are_the_papers() -> None:
         ("data.max_sources", "data.max_sources is no key of a recipe; did you mean max_source?"),
         ("objective.negative", "objective.negative is no key of a recipe; did you mean negatives?"),
         ("optimizer.learning-rate", "optimizer.learning-rate is no key of a recipe; did you mean learning_rate?"),
+        ("keep", "keep is no key of a recipe;"),
         ("validation.golden", "validation.golden is no key of a recipe; did you mean gold?"),
         ("data.synthetic.sentence", "data.synthetic.sentence is no key of a recipe; did you mean sentences?"),
         ("optimizer.qqq", "optimizer.qqq is no key of a recipe; known are name, learning_rate, schedule,"),
@@ -174,28 +172,30 @@ def test_a_misspelt_key_is_told_the_nearest(tmp_path: Path, key: str, expected: 
             "only T5 models are pre-trained here, not bert.",
         ),
         ({"data": {"pairs": []}}, "data.pairs is empty, and so is data.synthetic: there is nothing to train on."),
-        ({"data__candidates": []}, "negatives are for btr and roberta, and need data.candidates."),
-        ({"kind": "r2l"}, "negatives are for btr and roberta, and need data.candidates."),
+        ({"data__candidates": []}, "objective.negatives needs data.candidates."),
+        ({"kind": "r2l"}, "objective.negatives is no setting of r2l; it has mask_share, spans."),
         ({"data__candidates": ["a", "b"]}, "data.candidates needs a file for each file of data.pairs."),
         (
-            {"objective": {"listwise": True, "negatives": 2, "gap": 1.0}, "data__candidates": ["b"]},
-            "gap compares the base model's candidates; set objective.softness.",
+            {"kind": "listwise", "objective": {"negatives": 2, "gap": 1.0}, "data__candidates": ["b"]},
+            "gap compares the base model's candidates; set objective.temperature.",
         ),
         (
-            {"objective": {"listwise": 1}},
+            {"kind": "listwise", "objective": {}},
             "listwise compares gold with negatives; set objective.negatives.",
         ),
         (
-            {"keep": {"a": 0.5, "b": 0.5}},
-            "keep: the shares of other models must add up to more than 0 and less than 1.",
+            {"kind": "bert", "objective": {"focus_share": 0.5}},
+            "objective.focus_share is no setting of bert; it has none.",
         ),
-        ({"keep": {"a": 0}}, "keep: the shares of other models must add up to more than 0 and less than 1."),
+        (
+            {"average_with_start": 0.5, "average_with": {"a": 0.5}},
+            "the shares of average_with_start and average_with must add up to less than 1.",
+        ),
         (
             {"data__synthetic": {"text": ["a"], "sentences": 5, "weights": {"typo": 1}}},
             "data.synthetic: typo=1: expected a weight of 0 or more for one of punctuation, article, preposition, "
             "verb_form, capitals, number, spelling, agreement, order.",
         ),
-        ({"patience": 3}, "patience needs validation.gold."),
         ({"validation__gold": ["a.m2"]}, "validating a reranker needs validation.candidates."),
         (
             {"optimizer": {"warmup_steps": 5, "warmup_epochs": 1}},
@@ -214,10 +214,13 @@ def test_what_does_not_go_together(tmp_path: Path, changes: dict[str, object], e
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"kind": "gpt"}, "kind: input should be 'seq2seq', 'btr', 'r2l', 'roberta' or 'bert'."),
+        ({"kind": "gpt"}, "kind: must be one of seq2seq, r2l, btr, listwise, roberta, bert, not 'gpt'."),
         ({"epochs": 0}, "epochs: input should be greater than 0."),
         ({"dropout": 1}, "dropout: input should be less than 1."),
-        ({"objective__mask": "much"}, "objective.mask: input should be a valid number, unable to parse string"),
+        (
+            {"objective__mask_share": "much"},
+            "objective.mask_share: input should be a valid number",
+        ),
         ({"data__pairs": "a.m2"}, "data.pairs: must be a list, e.g. [FILE]."),
         ({"data": 3}, "data: must be keys with values, not a single value."),
     ],
@@ -226,7 +229,7 @@ def test_wrong_values(tmp_path: Path, changes: dict[str, object], expected: str)
     assert refusal(tmp_path, **changes).startswith(expected)
 
 
-def test_of_many_problems_three_are_told(tmp_path: Path) -> None:
+def test_of_many_problems_three_are_named(tmp_path: Path) -> None:
     message = refusal(tmp_path, one=1, two=2, three=3, four=4, five=5)
     assert message.count("is no key") == 3
     assert message.endswith("; and 2 more.")
@@ -249,9 +252,9 @@ def test_files_that_cant_be_read(tmp_path: Path) -> None:
         read_recipe(tmp_path / "none.yaml")
     with pytest.raises(InputError, match=r": is a folder; name a recipe in it\.$"):
         read_recipe(tmp_path)
-    with pytest.raises(InputError, match=r"recipe.yaml, line 2: is no proper YAML \(.*\)\.$"):
+    with pytest.raises(InputError, match=r"recipe.yaml, line 2: is not valid YAML \(.*\)\.$"):
         read_recipe(saved(tmp_path, "kind: btr\ndata: }\n"))
-    with pytest.raises(InputError, match=r"recipe.yaml, line 1: is no proper YAML \(.*unhashable key\)\.$"):
+    with pytest.raises(InputError, match=r"recipe.yaml, line 1: is not valid YAML \(.*unhashable key\)\.$"):
         read_recipe(saved(tmp_path, "? [a, b]\n: 1\n"))
     (tmp_path / "latin.yaml").write_bytes(b"kind: \xe9\n")
     with pytest.raises(InputError, match=r"latin.yaml: cannot be read \(.*\)\.$"):
@@ -263,7 +266,7 @@ def test_changes_take_the_place_of_what_is_written(tmp_path: Path) -> None:
     recipe = read_recipe(path, {"seed": 2, "optimizer.name": "adamw", "objective.negatives": 10})
     assert (recipe.seed, recipe.optimizer.name, recipe.objective.negatives) == (2, "adamw", 10)
     assert recipe.data == read_recipe(path).data
-    with pytest.raises(InputError, match=r"kind\.x can't be set, since kind is no part with keys\.$"):
+    with pytest.raises(InputError, match=r"kind\.x can't be set, since kind is a single value and has no keys\.$"):
         read_recipe(path, {"kind.x": 1})
 
 
@@ -272,7 +275,7 @@ def test_written_and_read_again(tmp_path: Path, path: Path) -> None:
     recipe = read_recipe(path)
     write_recipe(recipe, tmp_path / "recipe.yaml")
     assert read_recipe(tmp_path / "recipe.yaml") == recipe
-    assert "patience: null" in (tmp_path / "recipe.yaml").read_text()  # a default that no recipe writes
+    assert "max_examples: " in (tmp_path / "recipe.yaml").read_text()  # a default that no recipe writes
 
 
 def test_expand(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btr.errors import InputError
-from btr.training.synthetic import CONFUSED, KINDS, PREPOSITIONS, WEIGHTS, Change, Corrupter, Word, sentences
+from btr.training.error_kinds import CONFUSED, KINDS, PREPOSITIONS, WEIGHTS, Change, Word
+from btr.training.synthetic import Corrupter, sentences
 
 TEXTS = [
     "She goes to the market every day , and her brothers always buy fresh apples .",
@@ -217,7 +218,7 @@ def test_paragraphs_become_tokenised_sentences() -> None:
         ({"weights": {"typo": 1}}, "typo=1: expected a weight of 0 or more for one of punctuation, article"),
         ({"weights": {"order": -1}}, "order=-1: expected"),
         ({"clean": 1.5}, "a share of 1.5 clean"),
-        ({"errors": 0.5, "clean": 0.1}, "0.5 errors a sentence and a share of 0.1 clean cannot go together"),
+        ({"errors": 0.5, "clean": 0.1}, "0.5 errors per sentence and a share of 0.1 clean cannot go together"),
     ],
 )
 def test_impossible_settings_are_refused(wrong: dict[str, float], message: str) -> None:

@@ -5,11 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from btr.cli.options import (
-    Json,
-    app,
-    show,
-)
+from btr.cli.options import Json, app, show
 from btr.errors import InputError, needs_models
 
 
@@ -19,15 +15,19 @@ def train(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="RUN", help="The run's folder.")] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="In place of what the recipe says; repeatable."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Replace a value of the recipe; repeatable."),
     ] = None,
-    max_steps: Annotated[int | None, typer.Option(min=1, help="Stop at this update of the run; go on later.")] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="RUN", help="Draw a run's curves instead.")] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(min=1, help="Stop after this update; the same command goes on later.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Draw the curves of a run, and train nothing.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Train a base model or a reranker by a recipe.
 
-    After an interruption the same command goes on where it was. The model is in RUN/model, with its card.
+    After an interruption the same command goes on where it stopped. The model is in RUN/model, with its card.
 
     \b
     btr train recipes/small/t5gec.yaml --output runs/small/t5gec
@@ -43,7 +43,7 @@ def train(
         raise InputError(f"training needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
     if plot is not None:
         if recipe or output:
-            raise InputError("--plot draws a run that is there; it takes no recipe.")
+            raise InputError("--plot draws an existing run; it takes no recipe and no --output.")
         print(*draw(plot), sep="\n")
         return
     if recipe is None or output is None:

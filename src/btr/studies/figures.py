@@ -13,8 +13,8 @@ from btr.studies.plan import file_stem
 from btr.studies.result_tables import describe_tops
 from btr.studies.results import Results
 from btr.studies.table import NotComputed
-from btr.training.history import LOG, History
 from btr.training.recipe import expand
+from btr.training.records import LOG, WITHOUT_THRESHOLD, History
 
 RANK_FIGURES = {"m2": "4", "errant": "12", "gleu": "15"}  # the paper's numbers, by metric; M2's for others
 THRESHOLD_FIGURES = {"m2": "8 and 9", "errant": "10 and 11", "gleu": "13 and 14"}
@@ -112,8 +112,8 @@ def training_figure(results: Results, number: str) -> ReportFigure | NotComputed
     if validated:
         title += f"; and F0.5 without λ, of the runs that were validated on {validated.gold}"
     description = "; ".join(
-        f"{name}: loss {history.updates[0]['loss']:.3f} at step {history.updates[0]['step']:,}, "
-        f"{history.updates[-1]['loss']:.3f} at step {history.updates[-1]['step']:,}"
+        f"{name}: loss {history.updates[0].loss:.3f} at step {history.updates[0].step:,}, "
+        f"{history.updates[-1].loss:.3f} at step {history.updates[-1].step:,}"
         for name, history in histories.items()
         if history.updates
     )
@@ -140,12 +140,12 @@ def scores_without_threshold(histories: Mapping[str, History]) -> ValidationCurv
     """
     by_gold: dict[str, dict[str, plots.Curve]] = {}
     for name, history in histories.items():
-        rows = [(row["epoch"], row["validation"]) for row in history.validations]
-        values = [validation.get("grid", {}).get("0.0") for _, validation in rows]
-        if values and None not in values:
-            parts = rows[0][1].get("signature", "").split("|")
+        rows = history.validations
+        values = [row.measures.grid[WITHOUT_THRESHOLD] for row in rows if WITHOUT_THRESHOLD in row.measures.grid]
+        if rows and len(values) == len(rows):
+            parts = (rows[0].measures.signature or "").split("|")
             gold = next((part.removeprefix("gold:") for part in parts if part.startswith("gold:")), "a set")
-            by_gold.setdefault(gold, {})[name] = [epoch for epoch, _ in rows], values
+            by_gold.setdefault(gold, {})[name] = [row.epoch for row in rows], values
     if not by_gold:
         return None
     gold, curves = max(by_gold.items(), key=lambda pair: len(pair[1]))

@@ -16,8 +16,8 @@ from btr.corpus.files import PathLike, writing
 from btr.decisions.tune import Tuned, TunedModel
 from btr.errors import InputError
 from btr.studies.records import ThresholdPoint
-from btr.training.history import History
 from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, smooth
+from btr.training.records import History
 
 Curve = tuple[Sequence[float], Sequence[float]]
 

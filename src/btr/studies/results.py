@@ -10,8 +10,8 @@ from btr.studies.pipeline import BaseResult, Pipeline, RerankerResult
 from btr.studies.plan import Plan
 from btr.studies.records import Example, TunedGrid
 from btr.studies.table import Cell
-from btr.training.history import History, read_history
 from btr.training.recipe import expand
+from btr.training.records import History, read_history
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """The model card: what a trained model is, how to use it, and where it came from, written from its run."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,25 +7,11 @@ from typing import Any
 import yaml
 
 from btr.corpus.files import PathLike, writing
-from btr.errors import InputError
-from btr.training.history import SCORE, History, read_history
+from btr.training import OBJECTIVES
 from btr.training.recipe import Recipe
+from btr.training.records import SCORE, Facts, History, read_facts, read_history
 
-WHAT = {
-    "seq2seq": "A base model for grammatical error correction: it writes candidates, the most likely one first.",
-    "btr": "A Bidirectional Transformer Reranker: a T5 whose decoder sees both sides of every token that it scores.",
-    "r2l": "A right-to-left reranker: a T5 that writes corrections from the last word to the first.",
-    "roberta": "A reranker: a masked language model that reads a source and its correction together.",
-    "bert": "A reranker: a classifier that tells grammatical sentences from ungrammatical ones.",
-}
-LIMITS = {
-    "seq2seq": "It may change what was right, and the meaning with it; read what it proposes.",
-    "btr": "It chooses among the candidates that a base model wrote, and finds no correction by itself.",
-    "r2l": "It chooses among the candidates that a base model wrote; the paper adds the base model's own score.",
-    "roberta": "It chooses among the candidates that a base model wrote, and finds no correction by itself.",
-    "bert": "It sees the correction only, and so can't tell whether the source's meaning is kept.",
-    "pre-train": "It was not fine-tuned with corrections afterwards, so that its scores say little about them.",
-}
+PRETRAINED_LIMITS = "It was not fine-tuned with corrections afterwards, so that its scores say little about them."
 
 
 def write_card(folder: PathLike, recipe: Recipe, run: PathLike) -> Path:
@@ -36,7 +21,7 @@ def write_card(folder: PathLike, recipe: Recipe, run: PathLike) -> Path:
     parts = [
         front_matter(name, recipe, history),
         f"# {name}",
-        use(recipe, history),
+        usage(recipe, history),
         "## Training data",
         training_data(recipe),
         "## Training",
@@ -52,26 +37,13 @@ def write_card(folder: PathLike, recipe: Recipe, run: PathLike) -> Path:
     return path
 
 
-def read_facts(run: PathLike) -> dict[str, Any]:
-    """What run.json says: revision, version, tokens, seconds, parameters."""
-    path = Path(run) / "run.json"
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{run}: has no run.json; name the folder that btr train wrote.") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error}).") from None
-    if not isinstance(facts, dict):
-        raise InputError(f"{path}: expected a JSON object, found {type(facts).__name__}.")
-    return facts
-
-
 def front_matter(name: str, recipe: Recipe, history: History) -> str:
-    """What the Hugging Face hub reads: YAML between two lines of dashes."""
-    tags = ["grammatical-error-correction", "btr", "text-generation" if recipe.kind == "seq2seq" else "reranker"]
+    """Return what the Hugging Face hub reads: YAML between two lines of dashes."""
+    is_reranker = OBJECTIVES[recipe.kind].reranker is not None
+    tags = ["grammatical-error-correction", "btr", "reranker" if is_reranker else "text-generation"]
     head: dict[str, Any] = {"language": "en", "library_name": "transformers", "license": "other", "tags": tags}
     if best := history.best:
-        metric = {"type": SCORE, "name": f"{recipe.validation.metric.upper()} F0.5", "value": best["validation"][SCORE]}
+        metric = {"type": SCORE, "name": f"{recipe.validation.metric.upper()} F0.5", "value": best.measures.value}
         result = {
             "task": {"type": "text-generation", "name": "Grammatical error correction"},
             "dataset": {"type": "m2", "name": ", ".join(map(short, recipe.validation.gold)), "split": "validation"},
@@ -81,108 +53,93 @@ def front_matter(name: str, recipe: Recipe, history: History) -> str:
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---"
 
 
-def use(recipe: Recipe, history: History) -> str:
-    """What the model is, and the commands that use it."""
+def usage(recipe: Recipe, history: History) -> str:
+    """Return what the model is, and the commands that use it."""
+    objective = OBJECTIVES[recipe.kind]
     if recipe.task == "pre-train":
         return (
-            f"{WHAT[recipe.kind]} It is pre-trained only: a start for fine-tuning, as `model: FOLDER` in a recipe.\n\n"
-            "```sh\nbtr train RECIPE.yaml --output RUN --set model=FOLDER\n```"
+            f"{objective.description} It is pre-trained only: a start for fine-tuning, as `model: FOLDER` in a recipe."
+            "\n\n```sh\nbtr train RECIPE.yaml --output RUN --set model=FOLDER\n```"
         )
-    if recipe.kind == "seq2seq":
-        commands = "btr generate SOURCES.txt --model FOLDER -o CANDIDATES.jsonl"
-    else:
-        base = " --reranker l2r:BASE" if recipe.kind == "r2l" else ""
-        best = history.best or {"validation": {}}
-        threshold = f" --threshold {best['validation'].get('threshold') or 0:g}"
-        top = f" --top {recipe.validation.top}"
-        listwise = recipe.objective.listwise
-        kind, scored = ("contrast", top) if listwise else (recipe.kind, "")
-        commands = (
-            f"btr score CANDIDATES.jsonl --reranker {kind}:FOLDER{base}{scored} -o SCORES.jsonl\n"
-            f"btr rerank SCORES.jsonl{threshold}{top} -o CORRECTED.txt"
-        )
-    return f"{WHAT[recipe.kind]} With `btr-gec` installed, and FOLDER for this folder:\n\n```sh\n{commands}\n```"
+    threshold = history.best.measures.threshold if history.best else None
+    commands = "\n".join(objective.commands(recipe, threshold or 0.0))
+    return f"{objective.description} With `btr-gec` installed, and FOLDER for this folder:\n\n```sh\n{commands}\n```"
 
 
 def training_data(recipe: Recipe) -> str:
-    """The recipe's files by name."""
+    """Return the recipe's files by name."""
     data = recipe.data
-    items = [shown(name) for name in (*data.pairs, *data.text)]
-    items += [f"{shown(name)}: candidates, of which negatives are taken" for name in data.candidates]
+    items = [quote(name) for name in (*data.pairs, *data.text)]
+    items += [f"{quote(name)}: candidates, the source of negatives" for name in data.candidates]
     if data.synthetic:
         sentences = f"{data.synthetic.sentences:,} sentences with synthetic errors"
-        items += [f"{', '.join(map(shown, data.synthetic.text))}: {sentences}"]
+        items += [f"{', '.join(map(quote, data.synthetic.text))}: {sentences}"]
     licences = "The licences of these data apply to what is made of them: read them before you pass the model on."
     return "\n".join(f"- {item}" for item in items) + f"\n\n{licences}"
 
 
-def shown(name: str) -> str:
-    """A file of the recipe in a text."""
+def quote(name: str) -> str:
+    """Return a file of the recipe as a text shows it."""
     return f"`{short(name)}`"
 
 
 def short(name: str) -> str:
-    """A file of the recipe as readers of the card know it."""
+    """Return a file of the recipe without the part that differs between machines."""
     return name.removeprefix("$BTR_DATA/").removeprefix("../")
 
 
-def training(recipe: Recipe, history: History, facts: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """What was done, and with what; nothing is said of what the run did not write down."""
-    optimizer, objective = recipe.optimizer, recipe.objective
+def training(recipe: Recipe, history: History, facts: Facts) -> Iterable[tuple[str, str]]:
+    """Give what was done, and with what; what the run did not write down is left out."""
+    optimizer = recipe.optimizer
     yield "kind, task, seed", f"{recipe.kind}, {recipe.task}, {recipe.seed}"
-    yield "start", shown(recipe.model)
+    yield "start", quote(recipe.model)
     yield "length", f"{recipe.epochs} epochs" if recipe.epochs else f"{recipe.steps:,} steps"
     yield "optimizer", f"{optimizer.name}, {optimizer.learning_rate:g}, {optimizer.schedule}"
-    yield "tokens in an update", f"{recipe.batch_tokens:,}"
-    if recipe.kind in ("btr", "roberta") and recipe.task == "correct":
-        yield "negatives (a_train)", str(objective.negatives)
-        if objective.focus or objective.listwise:
-            listwise = f", listwise with softness {objective.softness:g}"
-            yield "variant", f"focus {objective.focus:g}" + (listwise if objective.listwise else "")
-    for label, key in ("parameters", "parameters"), ("tokens seen", "tokens"):
-        if facts.get(key) is not None:
-            yield label, f"{facts[key]:,}"
-    if facts.get("seconds") is not None:
-        yield "hours", f"{facts['seconds'] / 3600:.2f}"
+    yield "tokens per update", f"{recipe.batch_tokens:,}"
+    yield from OBJECTIVES[recipe.kind].card_rows(recipe)
+    for label, number in ("parameters", facts.parameters), ("tokens seen", facts.tokens):
+        if number is not None:
+            yield label, f"{number:,}"
+    if facts.seconds is not None:
+        yield "hours", f"{facts.seconds / 3600:.2f}"
     if history.updates:
-        yield "steps, final loss", f"{history.updates[-1]['step']:,}, {history.updates[-1]['loss']:.4f}"
-    for key in ("revision", "version"):
-        if facts.get(key):
-            yield f"btr's {key}", f"`{facts[key]}`"
+        last = history.updates[-1]
+        yield "steps, final loss", f"{last.step:,}, {last.loss:.4f}"
+    for label, text in ("btr's revision", facts.revision), ("btr's version", facts.version):
+        if text:
+            yield label, f"`{text}`"
 
 
 def results(recipe: Recipe, history: History) -> str:
-    """The best validation, with its signature."""
+    """Return the best validation, with its signature."""
     best = history.best
     if best is None:
         return "No validation was run."
-    validation = best["validation"]
-    rows = [(name, f"{validation[name]:.2f}") for name in ("precision", "recall", SCORE) if name in validation]
-    rows.append(("epoch", f"{best['epoch']:g} (the best of {len(history.validations)} validations)"))
-    if validation.get("threshold") is not None:
-        rows.append(("threshold λ", f"{validation['threshold']:g}"))
-    gold = ", ".join(map(shown, recipe.validation.gold))
+    measures = best.measures
+    rows = [(name, f"{score:.2f}") for name, score in measures.scores.items() if name in ("precision", "recall", SCORE)]
+    rows.append(("epoch", f"{best.epoch:g} (the best of {len(history.validations)} validations)"))
+    if measures.threshold is not None:
+        rows.append(("threshold λ", f"{measures.threshold:g}"))
+    gold = ", ".join(map(quote, recipe.validation.gold))
     part = f", the first {recipe.validation.sentences:,} sentences" if recipe.validation.sentences else ""
-    signature = f"\n\n`{validation['signature']}`" if "signature" in validation else ""
+    signature = f"\n\n`{measures.signature}`" if measures.signature else ""
     return f"On {gold}{part}, in percent:\n\n{table(rows)}{signature}"
 
 
 def limits(recipe: Recipe, history: History) -> str:
-    """What the model can't do, and what the figures don't show."""
+    """Return what the model can't do, and what the figures don't show."""
     items = [
         "English only, and text as in its training data: where that is tokenised, with spaces before punctuation.",
         f"It was trained with sources of up to {recipe.data.max_source} tokens, targets of up to "
         f"{recipe.data.max_target}, and one seed.",
-        LIMITS["pre-train" if recipe.task == "pre-train" else recipe.kind],
+        PRETRAINED_LIMITS if recipe.task == "pre-train" else OBJECTIVES[recipe.kind].limits,
     ]
     if history.best:
-        chosen = (
-            "Epoch and threshold were" if history.best["validation"].get("threshold") is not None else "The epoch was"
-        )
+        chosen = "The epoch was" if history.best.measures.threshold is None else "Epoch and threshold were"
         items.append(f"{chosen} chosen on the sentences of the results, which are somewhat too high for that reason.")
     return "\n".join(f"- {item}" for item in items)
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
-    """Two columns in Markdown."""
+    """Return two columns in Markdown."""
     return "\n".join(["| | |", "| --- | --- |", *(f"| {label} | {value} |" for label, value in rows)])

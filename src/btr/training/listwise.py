@@ -1,86 +1,121 @@
-"""The listwise objective: a BTR learns to score candidates as `contrast` does, so that f is shared as it should be.
+"""The listwise objective: a BTR learns to score candidates as `contrast` does, so that f(y|x) has the right shares.
 
-Each token in which candidates differ, or near which, is masked by itself; their sums are scores as those of
+Each token in which candidates differ, or that is near one, is masked by itself; their sums are scores as those of
 `rerankers/contrast.py`, and the loss is the cross-entropy of f over the candidates. Either gold should have all of f,
-or the base model's own candidates share it by their use. With a gap, f is that of the sum with the base model's
-log-probabilities, so that the BTR learns what the base model does not know.
+or the base model's candidates share it by what each adds to F0.5. With a gap, the base model's log-probabilities are
+added to the sums, so that the BTR learns what the base model does not know.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from btr.corpus.candidates import Candidates
+from btr.decisions import Settings
+from btr.decisions.decide import competing, softmax
+from btr.models.load import LoadedModel
 from btr.models.training_decoder import make_decoder_batch
-from btr.rerankers.base import softmax
-from btr.rerankers.differences import NEAR, telling_places
-from btr.training import objectives
+from btr.rerankers.base import Reranker
+from btr.rerankers.contrast import ContrastBTR
+from btr.rerankers.differences import NEIGHBOURS, informative_tokens
+from btr.training.losses import gain, listwise
 from btr.training.masking import Tokens
-from btr.training.tasks import Batch, BTRTask, Example
+from btr.training.objective import Batch, Example, TrainingPair
+from btr.training.recipe import Recipe
+from btr.training.t5_objectives import MaskedTarget
 
-MOST = 64  # rows of an example; where candidates differ in more tokens, it is left out
+MAX_ROWS = 64  # an example whose candidates differ in more tokens is left out
 
 
-class ListwiseTask(BTRTask):
-    """A T5 whose decoder sees both sides learns which of several candidates is the best."""
+class EagerContrast(ContrastBTR):
+    """`contrast` as the objective has it: neighbours are always scored, whichever candidate is best."""
 
-    def encode(
-        self, source: str, targets: Sequence[str], candidates: Sequence[str] = (), log_probs: Sequence[float] = ()
-    ) -> Example | None:
-        """Gold and negatives; or, if candidates are to share f, as many of them. None if all are of the same use."""
+    first_neighbours = NEIGHBOURS
+
+
+class Listwise(MaskedTarget):
+    """A BTR learns which of several candidates is the best."""
+
+    reranker = "contrast"
+    neighbours: ClassVar[int] = NEIGHBOURS  # tokens on each side of a difference that are masked too
+    settings = "negatives", "temperature", "gap"
+
+    @classmethod
+    def check(cls, recipe: Recipe) -> None:
+        super().check(recipe)
+        if not recipe.objective.negatives:
+            raise ValueError("listwise compares gold with negatives; set objective.negatives")
+        if recipe.objective.gap is not None and not recipe.objective.temperature:
+            raise ValueError("gap compares the base model's candidates; set objective.temperature")
+
+    def encode(self, pair: TrainingPair) -> Example | None:
         data, objective = self.recipe.data, self.recipe.objective
-        ids: Tokens = self.tokenizer(source)["input_ids"]
-        gold: Tokens = self.tokenizer(targets[0])["input_ids"]
-        texts = candidates[: objective.negatives] if objective.softness else targets[: 1 + objective.negatives]
-        read = [self.tokenizer(text)["input_ids"] for text in texts]
-        kept = [k for k, row in enumerate(read) if row not in read[:k]]
-        if objective.gap is not None:
-            kept = [k for k in kept if k < len(log_probs) and log_probs[k] >= log_probs[0] - objective.gap]
-        rows = [read[k] for k in kept]
+        source: Tokens = self.tokenizer(pair.source)["input_ids"]
+        gold: Tokens = self.tokenizer(pair.target)["input_ids"]
+        candidates = self.candidates(pair)
+        if candidates is None:
+            return None
+        tokens: list[Tokens] = [self.tokenizer(text)["input_ids"] for text in candidates.texts]
+        settings = Settings(gap=objective.gap)
+        indices = [k for k in competing(candidates, settings) if tokens[k] not in tokens[:k]]
+        rows = [tokens[k] for k in indices]
         if len(rows) < 2:  # nothing to compare
             return None
-        if len(ids) > data.max_source or max(map(len, [gold, *rows])) > data.max_target:
+        if len(source) > data.max_source or max(map(len, [gold, *rows])) > data.max_target:
             return None
-        places, shares = telling_places(rows, NEAR), self.share(ids, gold, rows)
-        if len(set(shares)) == 1 or sum(map(len, places)) > MOST:
+        positions, shares = informative_tokens(rows, self.neighbours), self.share(source, gold, rows)
+        if len(set(shares)) == 1 or sum(map(len, positions)) > MAX_ROWS:
             return None
-        known = [0.0 if objective.gap is None else log_probs[k] for k in kept]
-        return {"source": ids, "targets": rows, "places": places, "shares": shares, "log_probs": known}
+        known = candidates.log_probs if objective.gap is not None else None
+        log_probs = [known[k] if known else 0.0 for k in indices]
+        return {"source": source, "targets": rows, "positions": positions, "shares": shares, "log_probs": log_probs}
+
+    def candidates(self, pair: TrainingPair) -> Candidates | None:
+        """Return the candidates that share f: the base model's best, or gold and its negatives."""
+        objective = self.recipe.objective
+        if objective.temperature:
+            return pair.candidates and pair.candidates.first(objective.negatives)
+        return Candidates(pair.source, (pair.target, *pair.negatives[: objective.negatives]))
 
     def share(self, source: Tokens, gold: Tokens, targets: Sequence[Tokens]) -> list[float]:
-        """How much of f each target should have: gold all of it, or each according to its use."""
-        if softness := self.recipe.objective.softness:
-            return softmax([objectives.use(source, gold, target) / softness for target in targets])
+        """Return how much of f each target should have: gold all of it, or each according to its gain in F0.5."""
+        if temperature := self.recipe.objective.temperature:
+            return softmax([gain(source, gold, target) / temperature for target in targets])
         return [1.0, *[0.0] * (len(targets) - 1)]
 
     def size(self, example: Example) -> int:
-        rows = sum(len(own) * len(target) for own, target in zip(example["places"], example["targets"]))
+        rows = sum(len(masked) * len(target) for masked, target in zip(example["positions"], example["targets"]))
         return len(example["source"]) + rows
 
     def shape(self, example: Example) -> tuple[int, int, int]:
-        return sum(map(len, example["places"])), *super().shape(example)[1:]
+        return sum(map(len, example["positions"])), *super().shape(example)[1:]
+
+    def encoding_settings(self) -> list[object]:
+        objective = self.recipe.objective
+        return [*super().encoding_settings(), objective.temperature, objective.gap, self.neighbours]
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
-        """Nothing is drawn: every place is masked in a row of its own."""
+        """Make a batch. Nothing is random: each masked token has a row of its own."""
         rows: list[list[Tokens]] = []
-        asked: list[list[Sequence[int]]] = []
-        wanted: list[int] = []
+        positions: list[list[Sequence[int]]] = []
+        labels: list[int] = []
         candidates: list[int] = []  # of each row
         sources: list[int] = []  # of each candidate
         for number, example in enumerate(examples):
             rows.append([])
-            asked.append([])
-            for target, places in zip(example["targets"], example["places"]):
-                for place in places:
-                    rows[-1].append([self.start, *target[:place], self.mask, *target[place + 1 :]])
-                    asked[-1].append([place])  # the output before a token predicts it
-                wanted += [target[place] for place in places]
-                candidates += [len(sources)] * len(places)
+            positions.append([])
+            for target, masked in zip(example["targets"], example["positions"]):
+                for position in masked:
+                    rows[-1].append([self.start, *target[:position], self.mask, *target[position + 1 :]])
+                    positions[-1].append([position])  # the output before a token predicts it
+                labels += [target[position] for position in masked]
+                candidates += [len(sources)] * len(masked)
                 sources.append(number)
-        grid = make_decoder_batch(
-            [list(example["source"]) for example in examples], rows, asked, self.padding, self.device
-        )
+        tokens = [list(example["source"]) for example in examples]
+        inputs = make_decoder_batch(tokens, rows, positions, self.padding, self.device)
         extra = {
             "rows": torch.tensor(candidates, device=self.device),
             "sources": torch.tensor(sources, device=self.device),
@@ -89,9 +124,21 @@ class ListwiseTask(BTRTask):
                 for name in ("shares", "log_probs")
             },
         }
-        tokens = torch.tensor(wanted, device=self.device)
-        return Batch(grid, tokens, torch.zeros_like(tokens, dtype=torch.bool), {"listwise": len(examples)}, extra)
+        return Batch(inputs, torch.tensor(labels, device=self.device), len(examples), extra=extra)
 
-    def losses(self, batch: Batch) -> dict[str, Tensor]:
-        own = (batch.extra[name] for name in ("rows", "sources", "shares", "log_probs"))
-        return {"listwise": objectives.listwise(self.log_probs(batch), *own).sum()}
+    def loss(self, batch: Batch) -> Tensor:
+        columns = (batch.extra[name] for name in ("rows", "sources", "shares", "log_probs"))
+        return listwise(self.log_probs(batch), *columns).sum()
+
+    def load_reranker(self) -> Reranker:
+        return EagerContrast(LoadedModel(self.model, self.tokenizer, "in training"))
+
+    @classmethod
+    def commands(cls, recipe: Recipe, threshold: float) -> list[str]:
+        score, rerank = super().commands(recipe, threshold)
+        return [score.replace(" -o", f" --top {recipe.validation.top} -o"), rerank]
+
+    @classmethod
+    def card_rows(cls, recipe: Recipe) -> Iterator[tuple[str, str]]:
+        yield from super().card_rows(recipe)
+        yield "loss", f"listwise, temperature {recipe.objective.temperature:g}"

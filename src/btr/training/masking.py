@@ -1,43 +1,47 @@
-"""What is hidden from a model: masked tokens, and spans for pre-training. All draws come from a given generator."""
+"""What is hidden from a model: masked tokens, and spans for pre-training. Random numbers come from the caller."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 Tokens = list[int]
-KEEP, REPLACE = 0.1, 0.1  # of the masked tokens: as they are, and another token; the rest get the mask
+UNCHANGED, REPLACED = 0.1, 0.1  # shares of the masked tokens; the rest get the mask
 
 
-def draw_places(
-    length: int, share: float, random: np.random.Generator, near: Sequence[int] = (), focus: float = 0.0
+def draw_positions(
+    length: int, share: float, random: np.random.Generator, preferred: Sequence[int] = (), focus: float = 0.0
 ) -> list[int]:
-    """Which tokens of a row are masked: a share, at least one. Each is drawn from `near` with the chance `focus`."""
+    """Choose the tokens of a row to mask: a share, at least one. Each is a preferred one with probability `focus`."""
     count = max(1, round(share * length))
     order = list(map(int, random.permutation(length)))
-    if focus and near:
-        first = list(map(int, random.permutation(near)))[: int(random.binomial(count, focus))]
-        order = [*first, *(place for place in order if place not in set(first))]
+    if focus and preferred:
+        first = list(map(int, random.permutation(preferred)))[: int(random.binomial(count, focus))]
+        order = [*first, *(position for position in order if position not in set(first))]
     return sorted(order[:count])
 
 
 def mask(
-    tokens: Sequence[int], places: Sequence[int], random: np.random.Generator, mask_token: int, others: Sequence[int]
+    tokens: Sequence[int],
+    positions: Sequence[int],
+    random: np.random.Generator,
+    mask_token: int,
+    replacements: Sequence[int],
 ) -> Tokens:
-    """Tokens with those at the places hidden: 8 in 10 by the mask, 1 by any of `others`, and 1 left as it is."""
+    """Hide the tokens at these positions: 8 in 10 by the mask, 1 by any of the replacements, and 1 stays."""
     masked = list(tokens)
-    for place in places:
-        luck = random.random()
-        if luck < REPLACE:
-            masked[place] = int(others[int(random.integers(len(others)))])
-        elif luck >= REPLACE + KEEP:
-            masked[place] = mask_token
+    for position in positions:
+        number = random.random()
+        if number < REPLACED:
+            masked[position] = int(replacements[int(random.integers(len(replacements)))])
+        elif number >= REPLACED + UNCHANGED:
+            masked[position] = mask_token
     return masked
 
 
 def corrupt_spans(
     tokens: Sequence[int], share: float, random: np.random.Generator, sentinels: Sequence[int], end: int, style: str
 ) -> tuple[Tokens, Tokens]:
-    """Source and target of span corruption: spans are taken out of the source, and are the target.
+    """Return source and target of span corruption: spans are removed from the source, and are the target.
 
     With the style `independent`, each token is drawn by itself and neighbours make one span, as in the paper's
     experiments; with `mean-3`, spans are three tokens long on average, as in T5, and a last sentinel closes the target.
@@ -48,13 +52,13 @@ def corrupt_spans(
     source: Tokens = []
     target: Tokens = []
     spans = 0
-    for place, token in enumerate(tokens):
-        if not hidden[place]:
+    for position, token in enumerate(tokens):
+        if not hidden[position]:
             source.append(token)
             continue
-        if place == 0 or not hidden[place - 1]:
+        if position == 0 or not hidden[position - 1]:
             if spans == len(sentinels):  # no more names for spans: the rest stays
-                source.extend(tokens[place:])
+                source.extend(tokens[position:])
                 break
             source.append(sentinels[spans])
             target.append(sentinels[spans])
@@ -66,7 +70,7 @@ def corrupt_spans(
 
 
 def hide_independently(length: int, share: float, random: np.random.Generator) -> list[bool]:
-    """Each token with the same chance, at least one."""
+    """Hide each token with the same probability, at least one."""
     hidden = random.random(length) < share
     if not hidden.any():
         hidden[random.integers(length)] = True
@@ -74,16 +78,16 @@ def hide_independently(length: int, share: float, random: np.random.Generator) -
 
 
 def hide_spans(length: int, share: float, random: np.random.Generator, mean: float = 3.0) -> list[bool]:
-    """T5's way: a fixed number of tokens in spans of a mean length, at random places, the first token visible."""
+    """Hide as T5 does: a fixed number of tokens, in spans of a mean length, the first token visible."""
     noise = min(max(round(length * share), 1), max(1, length - 1))
     spans = max(1, min(round(noise / mean), noise, length - noise))
     inside, outside = split(noise, spans, random), split(length - noise, spans, random)
-    hidden = [value for gap, span in zip(outside, inside) for value in [False] * gap + [True] * span]
+    hidden = [value for visible, span in zip(outside, inside) for value in [False] * visible + [True] * span]
     return hidden[:length]
 
 
 def split(total: int, parts: int, random: np.random.Generator) -> list[int]:
-    """A number as a sum of so many positive parts, each way as likely as another."""
+    """Split a number into so many positive parts, each way as likely as another."""
     if total < parts:
         return [1] * total + [0] * (parts - total)
     cuts = np.sort(random.permutation(total - 1)[: parts - 1]) + 1

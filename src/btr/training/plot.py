@@ -1,4 +1,4 @@
-"""Curves of a run: its loss by steps, and F0.5 on the validation set by epochs (the paper's figures 6 and 7)."""
+"""Curves of a run: loss by step, and F0.5 on the validation set by epoch (the paper's figures 6 and 7)."""
 
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from btr.corpus.files import PathLike
-from btr.training.history import SCORE, History, read_history
+from btr.training.records import WITHOUT_THRESHOLD, History, read_history
 
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#999999"  # of Okabe and Ito, whom colour-blind people can tell apart
+BLUE, ORANGE, GREY = (
+    "#0072b2",
+    "#d55e00",
+    "#999999",
+)  # Okabe and Ito's, for colour-blind readers too
 WIDTH, HEIGHT = 3.6, 2.3  # inches, of each panel; at 360 pixels the text is 12 pixels high
 STYLE: Any = {
     "font.size": 9,
@@ -22,11 +26,11 @@ STYLE: Any = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "btr",  # the same log, the same file
 }
-POINTS = 60  # of the smooth line
+MAX_POINTS = 60  # of a line; more are averaged
 
 
 def plot(run: PathLike) -> list[Path]:
-    """Draw a run's curves, as `curves.svg` and `curves.png` in its folder."""
+    """Draw a run's curves into `curves.svg` and `curves.png` in its folder; return their paths."""
     history = read_history(run)
     panels = [draw for draw, rows in ((draw_loss, history.updates), (draw_scores, history.validations)) if rows]
     paths = [Path(run) / f"curves.{kind}" for kind in ("svg", "png")]
@@ -40,10 +44,10 @@ def plot(run: PathLike) -> list[Path]:
 
 
 def draw_loss(axes: Axes, history: History) -> None:
-    """Loss by steps: each update's in grey, and the mean of neighbours if there are many."""
-    steps = np.array([row["step"] for row in history.updates], float)
-    losses = np.array([row["loss"] for row in history.updates], float)
-    many = len(steps) > POINTS
+    """Draw loss by step: of each update in grey, and means of neighbours if there are many."""
+    steps = np.array([update.step for update in history.updates], float)
+    losses = np.array([update.loss for update in history.updates], float)
+    many = len(steps) > MAX_POINTS
     axes.plot(steps, losses, color=GREY if many else BLUE, linewidth=0.6 if many else 1.5, alpha=0.6 if many else 1)
     if many:
         axes.plot(*smooth(history), color=BLUE, linewidth=1.8)
@@ -53,27 +57,27 @@ def draw_loss(axes: Axes, history: History) -> None:
 
 
 def smooth(history: History) -> tuple[list[float], list[float]]:
-    """A run's loss by steps, as the means of neighbours if there are many."""
-    values = [(row["step"], row["loss"]) for row in history.updates]
-    means = [np.mean(part, 0) for part in np.array_split(np.array(values, float), min(POINTS, len(values)))]
+    """Return a run's steps and losses; means of neighbours if there are many."""
+    values = [(update.step, update.loss) for update in history.updates]
+    means = [np.mean(part, 0) for part in np.array_split(np.array(values, float), min(MAX_POINTS, len(values)))]
     return [float(step) for step, _ in means], [float(loss) for _, loss in means]
 
 
 def draw_scores(axes: Axes, history: History) -> None:
-    """F0.5 by epochs, with the best marked; a reranker's with the best threshold, and without one."""
-    epochs = [row["epoch"] for row in history.validations]
-    scores = [row["validation"][SCORE] for row in history.validations]
-    grids = [row["validation"].get("grid", {}) for row in history.validations]
+    """Draw F0.5 by epoch, with the best marked; for a reranker with the best threshold, and without one."""
+    epochs = [validation.epoch for validation in history.validations]
+    scores = [validation.measures.value for validation in history.validations]
+    grids = [validation.measures.grid for validation in history.validations]
     axes.plot(epochs, scores, "o-", color=BLUE, linewidth=1.5, markersize=4, label="best λ")
-    if all("0.0" in grid for grid in grids):
-        plain = [grid["0.0"] for grid in grids]
+    if all(WITHOUT_THRESHOLD in grid for grid in grids):
+        plain = [grid[WITHOUT_THRESHOLD] for grid in grids]
         axes.plot(epochs, plain, "s--", color=ORANGE, linewidth=1.2, markersize=3.5, label="λ = 0")
         axes.legend(loc="best", ncols=2)
     if best := history.best:
-        score, threshold = best["validation"][SCORE], best["validation"].get("threshold")
-        axes.plot(best["epoch"], score, "o", color=BLUE, markersize=9, fillstyle="none")
+        score, threshold = best.measures.value, best.measures.threshold
+        axes.plot(best.epoch, score, "o", color=BLUE, markersize=9, fillstyle="none")
         note = "" if threshold is None else f", λ = {threshold:g}"
-        axes.set_title(f"best: {score:.2f} at epoch {best['epoch']:g}{note}", fontsize=9, loc="left")
+        axes.set_title(f"best: {score:.2f} at epoch {best.epoch:g}{note}", fontsize=9, loc="left")
     axes.set(xlabel="epoch", ylabel="F0.5 (%)")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=len(epochs) > 1))
     axes.margins(y=0.15)

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from btr.corpus.files import PathLike
 from btr.errors import InputError
+from btr.training import OBJECTIVES
 
-SHOWN = 3  # problems of a recipe that are told at once
+MAX_PROBLEMS = 3  # of a recipe that one message names
 
 
 class Part(BaseModel):
-    """A part of a recipe: unknown keys are errors, and nothing changes after it was read."""
+    """A section of a YAML file: unknown keys are errors, and nothing changes after it was read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
@@ -31,14 +32,14 @@ class Synthetic(Part):
     text: list[str]
     sentences: int = Field(gt=0)
     seed: int = 1
-    weights: dict[str, float] = {}  # of kinds of errors; those of W&I if not said
-    learners: list[str] = []  # M2 files: what their learners wrote is a kind of errors, too
-    errors: float = Field(1.8, ge=1)  # a sentence, on average; W&I has 1.8
-    skip: int = Field(0, ge=0)  # sentences at the text's start, such as those that another stage has
+    weights: dict[str, float] = {}  # by kind of error; a kind that is not named has its share in W&I
+    learners: list[str] = []  # M2 files whose edits, reversed, are one more kind of error
+    errors_per_sentence: float = Field(1.8, ge=1)  # on average; W&I has 1.8
+    skip_sentences: int = Field(0, ge=0)  # at the start of the text, such as those that another stage has had
 
     @model_validator(mode="after")
     def _known_kinds(self) -> "Synthetic":
-        from btr.training.synthetic import KINDS, LEARNERS, check_weights
+        from btr.training.error_kinds import KINDS, LEARNERS, check_weights
 
         try:
             check_weights(self.weights, [*KINDS, LEARNERS] if self.learners else KINDS)
@@ -48,31 +49,29 @@ class Synthetic(Part):
 
 
 class Data(Part):
-    """What to train on. Paths may use $BTR_DATA and other variables of the environment."""
+    """What to train on. Paths may have $BTR_DATA and other variables of the environment."""
 
     pairs: list[str] = []  # .m2 or .tsv files of sources and targets
-    candidates: list[str] = []  # their negatives: a candidates file for each file of pairs, in the same order
-    text: list[str] = []  # paragraphs, one a line, plain or gzip, or `datasets:NAME`, for pre-training
+    candidates: list[str] = []  # negatives: one candidates file per file of pairs, in the same order
+    text: list[str] = []  # for pre-training: one paragraph per line, plain or gzip, or `datasets:OWNER/NAME`
     synthetic: Synthetic | None = None
-    unchanged: float = Field(1.0, ge=0, le=1)  # share of the pairs without a correction that are kept
-    max_source: int = Field(128, gt=1)
+    unchanged_share: float = Field(1.0, ge=0, le=1)  # how many of the pairs without a correction are trained on
+    max_source: int = Field(128, gt=1)  # tokens; longer examples are left out
     max_target: int = Field(128, gt=1)
-    limit: int | None = Field(None, gt=0)  # examples to take from the start; all if not said
+    max_examples: int | None = Field(None, gt=0)  # from the start of the data; None: all
 
 
-class Objective(Part):
-    """What is maximised (section 4.2). The defaults are the paper's; `focus` and what follows are variants of ours."""
+class ObjectiveSettings(Part):
+    """What is maximised (section 4.2). The defaults are the paper's; the last three are variants of ours."""
 
-    mask: float = Field(0.15, gt=0, lt=1)  # share of a row's tokens that are masked
+    mask_share: float = Field(0.15, gt=0, lt=1)  # how many of a row's tokens are masked
     negatives: int = Field(0, ge=0)  # a_train
-    spans: Literal["independent", "mean-3"] = "independent"  # pre-training: the experiments' way, or T5's
-    focus: float = Field(0.0, ge=0, le=1)  # share of masks where candidates differ (or gold and source, without them)
-    unlikelihood: Literal["all", "differing"] = "all"  # which masked tokens of negatives are pushed down
-    negative_weight: float = Field(1.0, ge=0)  # of the unlikelihood
-    listwise: bool = False  # -log f over gold and negatives instead, scored as contrast does
-    softness: float = Field(0.0, ge=0)  # of listwise: 0 wants gold alone, more lets candidates share f by their use
-    gap: float | None = Field(None, gt=0)  # of softness: f of the sum with the base model's log-probabilities, of
-    # candidates that are at most so far below the first
+    spans: Literal["independent", "mean-3"] = "independent"  # pre-training: as in the paper's experiments, or T5's
+    focus_share: float = Field(0.0, ge=0, le=1)  # btr: how many of the masks are where gold and other texts differ
+    temperature: float = Field(0.0, ge=0)  # listwise: 0 gives gold all of f; above, candidates share it by their gain
+    # listwise: candidates whose log-probability is more than this below the base candidate's do not compete, and the
+    # base model's log-probabilities are added to the scores
+    gap: float | None = Field(None, gt=0)
 
 
 class Optimizer(Part):
@@ -84,7 +83,7 @@ class Optimizer(Part):
     warmup_epochs: float = Field(0.0, ge=0)
     warmup_steps: int = Field(0, ge=0)
     weight_decay: float = Field(0.0, ge=0)
-    clip: float | None = Field(1.0, gt=0)  # the gradient's greatest norm
+    clip: float | None = Field(1.0, gt=0)  # the largest norm of the gradient
 
     @model_validator(mode="after")
     def _one_warmup(self) -> "Optimizer":
@@ -95,15 +94,14 @@ class Optimizer(Part):
         return self
 
 
-class Validation(Part):
-    """What is measured after each epoch, and every so many updates; the best model by it is kept."""
+class ValidationSettings(Part):
+    """What is measured after each epoch; the best model by it is saved."""
 
     gold: list[str] = []  # M2 files
-    candidates: str | None = None  # to rerank; a seq2seq model writes its own
+    candidates: str | None = None  # to rerank; a base model writes its own
     metric: Literal["m2", "errant"] = "m2"
     top: int = Field(5, gt=0)  # a_pred
-    sentences: int | None = Field(None, gt=0)  # as many from the start; all if not said
-    every: int | None = Field(None, gt=0)  # updates; also before the first one
+    sentences: int | None = Field(None, gt=0)  # from the start of the set; None: all
     beam: int = Field(5, gt=0)
     length_penalty: float = 1.0
     engine: Literal["transformers", "ctranslate2"] = "ctranslate2"
@@ -112,83 +110,79 @@ class Validation(Part):
 class Recipe(Part):
     """A training run."""
 
-    kind: Literal["seq2seq", "btr", "r2l", "roberta", "bert"]
+    kind: str  # a name in OBJECTIVES
     task: Literal["correct", "pre-train"] = "correct"
     model: str  # where the weights start: a folder, a shipped model, a hub id, or a run's folder
     data: Data
-    objective: Objective = Objective()
+    objective: ObjectiveSettings = ObjectiveSettings()
     optimizer: Optimizer = Optimizer()
-    validation: Validation = Validation()
+    validation: ValidationSettings = ValidationSettings()
     seed: int = Field(0, ge=0)
     epochs: int | None = Field(None, gt=0)
     steps: int | None = Field(None, gt=0)
-    batch_tokens: int = Field(1 << 20, gt=0)  # of an update, both sides
-    micro_tokens: int = Field(1 << 14, gt=0)  # that are in memory at once
-    dropout: float | None = Field(None, ge=0, lt=1)  # the model's own if not said
+    batch_tokens: int = Field(1 << 20, gt=0)  # per update, both sides
+    micro_tokens: int = Field(1 << 14, gt=0)  # in memory at once
+    dropout: float | None = Field(None, ge=0, lt=1)  # None: as the model's configuration says
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on a GPU that has it
     freeze_embeddings: bool = False
-    vocabulary: Literal["all", "used"] = "all"  # used: softmax over the pieces that the data has, faster on a CPU
-    keep: Share | dict[str, Share] = 0.0  # of the first weights, or other models', in the model measured and saved
-    patience: int | None = Field(None, gt=0)  # validations without a better one before the run stops
+    vocabulary: Literal["all", "used"] = "all"  # used: softmax over the tokens that the data has, faster on a CPU
+    average_with_start: Share = 0.0  # share of the first weights in the model that is measured and saved
+    average_with: dict[str, Share] = {}  # shares of other models in it, by their names
     checkpoint_minutes: float = Field(10.0, ge=0)
+
+    @field_validator("kind")
+    @classmethod
+    def _known_kind(cls, kind: str) -> str:
+        if kind not in OBJECTIVES:
+            raise ValueError(f"must be one of {', '.join(OBJECTIVES.names())}, not {kind!r}")
+        return kind
 
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":
-        data, objective = self.data, self.objective
+        data, objective, trained = self.data, self.objective, OBJECTIVES[self.kind]
         if (self.epochs is None) == (self.steps is None):
             raise ValueError("say how long: either epochs or steps")
         if self.task == "pre-train":
             if not data.text or data.pairs or data.candidates:
                 raise ValueError("pre-training reads data.text, and neither pairs nor candidates")
-            if self.kind not in ("btr", "r2l", "seq2seq"):
+            if not trained.is_t5:
                 raise ValueError(f"only T5 models are pre-trained here, not {self.kind}")
         elif not data.pairs and data.synthetic is None:
             raise ValueError("data.pairs is empty, and so is data.synthetic: there is nothing to train on")
-        if objective.negatives and (not data.candidates or self.kind not in ("btr", "roberta")):
-            raise ValueError("negatives are for btr and roberta, and need data.candidates")
+        trained.check(self)
+        if objective.negatives and not data.candidates:
+            raise ValueError("objective.negatives needs data.candidates")
         if data.candidates and len(data.candidates) != len(data.pairs):
             raise ValueError("data.candidates needs a file for each file of data.pairs")
-        if objective.listwise and not objective.negatives:
-            raise ValueError("listwise compares gold with negatives; set objective.negatives")
-        if objective.softness and not objective.listwise:
-            raise ValueError("softness is listwise's; set objective.listwise")
-        if objective.gap is not None and not objective.softness:
-            raise ValueError("gap compares the base model's candidates; set objective.softness")
-        if objective.listwise and objective.focus:
-            raise ValueError("listwise masks each differing token, so that focus has nothing to choose")
-        if self.kind != "btr" and (objective.listwise or objective.focus or objective.unlikelihood != "all"):
-            raise ValueError("listwise, focus and unlikelihood: differing are for btr")
-        if self.kind in ("roberta", "bert") and (self.freeze_embeddings or self.vocabulary == "used"):
+        if not trained.is_t5 and (self.freeze_embeddings or self.vocabulary == "used"):
             raise ValueError("freeze_embeddings and vocabulary: used are for T5 models")
         if self.freeze_embeddings and self.optimizer.weight_decay:
             raise ValueError("frozen embeddings would decay; leave out weight_decay")
-        if self.task == "pre-train" and (data.synthetic is not None or data.unchanged < 1):
-            raise ValueError("pre-training takes no pairs: data.synthetic and data.unchanged are for them")
-        if isinstance(self.keep, dict) and not 0 < sum(self.keep.values()) < 1:
-            raise ValueError("keep: the shares of other models must add up to more than 0 and less than 1")
-        if self.patience and not self.validation.gold:
-            raise ValueError("patience needs validation.gold")
-        if self.validation.gold and self.kind != "seq2seq" and not self.validation.candidates:
+        if self.task == "pre-train" and (data.synthetic is not None or data.unchanged_share < 1):
+            raise ValueError("pre-training takes no pairs: data.synthetic and data.unchanged_share are for them")
+        if sum(self.average_with.values()) + self.average_with_start >= 1:
+            raise ValueError("the shares of average_with_start and average_with must add up to less than 1")
+        if self.validation.gold and trained.reranker and not self.validation.candidates:
             raise ValueError("validating a reranker needs validation.candidates")
         return self
 
 
 def read_recipe(path: PathLike, changes: dict[str, Any] | None = None) -> Recipe:
-    """Read a recipe; `changes` are put in place of what it says (`{"seed": 2, "optimizer.name": "adamw"}`)."""
+    """Read a recipe; `changes` replace what it says (`{"seed": 2, "optimizer.name": "adamw"}`)."""
     content = read_yaml(path, "recipe", "recipes are in the folder recipes/", "kind, model and data")
     for key, value in (changes or {}).items():
         *parents, last = key.split(".")
-        place = content
+        section = content
         for parent in parents:
-            place = place.setdefault(parent, {})
-            if not isinstance(place, dict):
-                raise InputError(f"{path}: {key} can't be set, since {parent} is no part with keys.")
-        place[last] = value
+            section = section.setdefault(parent, {})
+            if not isinstance(section, dict):
+                raise InputError(f"{path}: {key} can't be set, since {parent} is a single value and has no keys.")
+        section[last] = value
     return check(Recipe, content, path, "recipe")
 
 
-class Unique(yaml.SafeLoader):
-    """YAML that may not say a key twice, of which the first would be lost."""
+class UniqueKeyLoader(yaml.SafeLoader):
+    """Reads YAML and refuses a key that stands there twice; `yaml` would drop the first without a word."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         known = set[str]()
@@ -200,9 +194,9 @@ class Unique(yaml.SafeLoader):
 
 
 def read_yaml(path: PathLike, what: str, where: str, keys: str) -> dict[str, Any]:
-    """The keys of a YAML file, unchecked; if it is no `what`, say `where` those are and which `keys` they have."""
+    """Return the keys of a YAML file, unchecked. Errors say what was expected, where such files are, and their keys."""
     try:
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), Unique)
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), UniqueKeyLoader)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; {where}.") from None
     except IsADirectoryError:
@@ -212,25 +206,25 @@ def read_yaml(path: PathLike, what: str, where: str, keys: str) -> dict[str, Any
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{line}: is no proper YAML ({getattr(error, 'problem', error)}).") from None
+        raise InputError(f"{path}{line}: is not valid YAML ({getattr(error, 'problem', error)}).") from None
     if not isinstance(content, dict):
         raise InputError(f"{path}: is no {what}; expected keys such as {keys}.")
     return content
 
 
 def check(whole: type[P], content: dict[str, Any], path: PathLike, what: str) -> P:
-    """A file's content as typed parts; what is wrong with it is told in one sentence."""
+    """Return a file's content as typed sections; if something is wrong with it, one sentence says what."""
     try:
         return whole.model_validate(content)
     except ValidationError as error:
         problems = [describe(problem, whole, what) for problem in error.errors()]
-        more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        told = "; ".join(problems[:SHOWN]) + more
-        raise InputError(f"{path}: {told}{'' if told.endswith('?') else '.'}") from None
+        more = f"; and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
+        message = "; ".join(problems[:MAX_PROBLEMS]) + more
+        raise InputError(f"{path}: {message}{'' if message.endswith('?') else '.'}") from None
 
 
 def describe(problem: Any, whole: type[Part], what: str) -> str:
-    """One of pydantic's errors in the file's own words; a misspelt key is told the nearest known one."""
+    """Return one of pydantic's errors in the words of the file; for an unknown key, name the nearest known one."""
     *parents, last = map(str, problem["loc"]) if problem["loc"] else ("",)
     where = ".".join([*parents, last])
     if problem["type"] == "extra_forbidden":
@@ -248,22 +242,22 @@ def describe(problem: Any, whole: type[Part], what: str) -> str:
 
 
 def part_at(whole: type[Part], keys: Sequence[str]) -> type[Part]:
-    """The part that keys lead to; a name in a dictionary of parts leads no further."""
+    """Return the section that keys lead to; a name in a dictionary of sections leads no further."""
     part: Any = whole
     for key in keys:
         kind = part.model_fields[key].annotation if key in part.model_fields else part
-        inner = [kind, *get_args(kind)]  # the part itself, or one of those that a union or a dictionary has
-        part = next((own for own in inner if hasattr(own, "model_fields")), whole)
+        inner = [kind, *get_args(kind)]  # the section itself, or one of those in a union or a dictionary
+        part = next((each for each in inner if hasattr(each, "model_fields")), whole)
     return cast(type[Part], part)
 
 
 def write_recipe(recipe: Recipe, path: PathLike) -> None:
-    """Write what was run, all defaults included."""
+    """Write a recipe with all its defaults."""
     Path(path).write_text(yaml.safe_dump(recipe.model_dump(), sort_keys=False), encoding="utf-8")
 
 
 def expand(path: str) -> str:
-    """A path with the environment's variables in it, such as $BTR_DATA."""
+    """Return a path with the environment's variables, such as $BTR_DATA, filled in."""
     expanded = os.path.expandvars(os.path.expanduser(path))
     if "$" in expanded:
         raise InputError(f"{path}: names a variable that is not set; e.g. export BTR_DATA=/path/to/corpora.")

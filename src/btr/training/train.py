@@ -1,117 +1,128 @@
 """`btr train`: a recipe in, a run's folder out, with the model in it."""
 
-import json
 import shutil
-import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
+from accelerate.utils import (
+    DistributedDataParallelKwargs,
+    DistributedType,
+    GradientAccumulationPlugin,
+    InitProcessGroupKwargs,
+    broadcast_object_list,
+)
 
 from btr import __version__
 from btr.corpus.files import PathLike, replace_folder
 from btr.errors import InputError, Interrupted
 from btr.models.initial import load_initial_model
-from btr.rerankers.btr import mask_token
+from btr.training import OBJECTIVES
 from btr.training.card import write_card
-from btr.training.data import prepare, used_pieces
-from btr.training.encoder_tasks import BertTask, RobertaTask
-from btr.training.listwise import ListwiseTask
+from btr.training.data import prepare_dataset, used_tokens
 from btr.training.loop import Progress, Trainer
+from btr.training.objective import Objective
 from btr.training.recipe import Recipe, expand, read_recipe, write_recipe
-from btr.training.tasks import BTRTask, T5Task, Task
+from btr.training.records import Facts, Measures, Validation, read_history
+from btr.training.run_log import RunLog
+from btr.training.stop import StopRequest
 from btr.training.validation import Validator
-from btr.training.watch import Watch
 
-TASKS: dict[str, type[Task]] = {
-    "seq2seq": T5Task,
-    "r2l": T5Task,
-    "btr": BTRTask,
-    "roberta": RobertaTask,
-    "bert": BertTask,
-}
+UNSUPPORTED = DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How far a run is, its best validation, and where the model is."""
+
+    run: str
+    steps: int
+    new_steps: int
+    epochs: int
+    tokens: int
+    tokens_per_second: float
+    complete: bool
+    best: Measures | None
+    model: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it."""
+        return {**vars(self), "best": self.best.to_dict() if self.best else None}
 
 
 def train(
-    recipe: PathLike, output: PathLike, *, changes: dict[str, Any] | None = None, max_steps: int | None = None
-) -> dict[str, Any]:
-    """Train by a recipe; gives the best validation, and where the model is.
+    recipe: PathLike, output: PathLike, *, changes: Mapping[str, Any] | None = None, max_steps: int | None = None
+) -> Trained:
+    """Train a model by a recipe.
 
     A run that was stopped goes on where it was. `changes` replace what the recipe says; `max_steps` ends the run early,
-    to be gone on with later.
+    and a later call goes on.
     """
     run = Path(output)
     settings = read_recipe(recipe, changes)
     accelerator = start_run(settings, run)
     validator = Validator(settings) if settings.validation.gold and accelerator.is_main_process else None
     with accelerator.main_process_first():
-        model, tokenizer = load_initial_model(settings.kind, expand(settings.model), settings.dropout, settings.seed)
-        task = (ListwiseTask if settings.objective.listwise else TASKS[settings.kind])(settings, model, tokenizer)
-        dataset = prepare(task, run / "data")
+        kind = OBJECTIVES[settings.kind]
+        model, tokenizer = load_initial_model(kind.model_kind, expand(settings.model), settings.dropout, settings.seed)
+        objective = kind(settings, model, tokenizer)
+        dataset = prepare_dataset(objective, run / "data")
     model.to(accelerator.device).train()
-    choose_weights(task, dataset, accelerator.device)
-    trainer = Trainer(task, dataset, run, accelerator)
+    if settings.freeze_embeddings:
+        objective.freeze_embeddings()
+    if settings.vocabulary == "used":
+        objective.restrict_vocabulary(used_tokens(dataset))
+    trainer = Trainer(objective, dataset, run, accelerator)
     trainer.load()
     accelerator.wait_for_everyone()
-    before = trainer.progress.step
-    with stopping() as stop, Watch(run, trainer.progress, trainer.steps, accelerator) as watch:
-        best = read_best(run) if accelerator.is_main_process else None
+    progress = trainer.progress
+    before = progress.step
+    with StopRequest() as stop, RunLog(run, accelerator, before, progress.validated, trainer.steps) as log:
         try:
-            best = follow(trainer, validator, watch, stop, tokenizer, max_steps) or best
+            follow(trainer, validator, log, stop, max_steps)
         finally:
             if accelerator.is_main_process:
-                write_facts(run, trainer)
+                collect_facts(trainer).write(run)
+    has_model = (run / "model").exists()
     if accelerator.is_main_process:
         trainer.save()
-        if (run / "model").exists():
+        if has_model:
             write_card(run / "model", settings, run)
-    accelerator.wait_for_everyone()
+    best = read_history(run).best if accelerator.is_main_process else None
+    (best,) = broadcast_object_list([best])
     accelerator.end_training()
-    progress = trainer.progress
-    return {
-        "run": str(run),
-        "steps": progress.step,
-        "new_steps": progress.step - before,
-        "epochs": progress.epoch,
-        "tokens": progress.tokens,
-        "tokens_per_second": round(progress.tokens / max(1e-9, progress.seconds), 1),
-        "complete": trainer.complete,
-        "best": best,
-        "model": str(run / "model") if (run / "model").exists() else None,
-    }
+    return Trained(
+        str(run),
+        progress.step,
+        progress.step - before,
+        progress.epoch,
+        progress.tokens,
+        round(progress.tokens / max(1e-9, progress.seconds), 1),
+        trainer.complete,
+        best.measures if best else None,
+        str(run / "model") if has_model else None,
+    )
 
 
 def start_run(recipe: Recipe, run: Path) -> Accelerator:
     """Make the run's folder, or check that it is this recipe's."""
-    gpu = torch.cuda.is_available()
-    fits = gpu and torch.cuda.is_bf16_supported()
-    half = recipe.precision == "bfloat16" or (recipe.precision == "auto" and fits)
-    AcceleratorState._reset_state()  # of an earlier run in this process, which may have had another precision
-    patient = InitProcessGroupKwargs(timeout=timedelta(days=30))  # while one process reads data or validates
-    accelerator = Accelerator(
-        cpu=not gpu,
-        mixed_precision="bf16" if half else "no",
-        log_with="tensorboard",
-        project_dir=run,
-        kwargs_handlers=[patient],
-    )
+    accelerator = make_accelerator(recipe.precision, run)
     if accelerator.is_main_process:
         try:
             run.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{run}: can't be a run's folder ({error.strerror}).") from None
         if (run / "recipe.yaml").exists():
-            begun = any((run / name).exists() for name in ("checkpoint", "checkpoint.old", "model"))
-            if begun and read_recipe(run / "recipe.yaml") != recipe:
+            has_begun = any((run / name).exists() for name in ("checkpoint", "checkpoint.old", "model"))
+            if has_begun and read_recipe(run / "recipe.yaml") != recipe:
                 raise InputError(f"{run}: is a run of another recipe; choose another folder, or remove it.")
         elif any(run.iterdir()):
             raise InputError(f"{run}: is not empty, and no run; choose another folder.")
@@ -121,155 +132,114 @@ def start_run(recipe: Recipe, run: Path) -> Accelerator:
     return accelerator
 
 
-def choose_weights(task: Task, dataset: Any, device: torch.device) -> None:
-    """Which weights are trained, and which pieces of the vocabulary take part."""
-    recipe, model = task.recipe, task.model
-    if recipe.freeze_embeddings:
-        for part in (model.get_input_embeddings(), model.get_output_embeddings()):
-            part.requires_grad_(False)
-        if recipe.kind == "btr":  # the mask was never an input of the decoder: its embedding must be learnt
-            table = model.get_input_embeddings().weight.requires_grad_(True)
-            only = torch.zeros(len(table), 1, device=device)
-            only[mask_token(task.tokenizer, recipe.model)] = 1
-            table.register_hook(lambda gradient: gradient * only)
-    if recipe.vocabulary == "used" and isinstance(task, T5Task):
-        more = [task.end, *task.sentinels] if recipe.task == "pre-train" else [task.end]
-        pieces = np.union1d(used_pieces(dataset), np.array(more))
-        task.pieces = torch.from_numpy(pieces).to(device)
+def make_accelerator(precision: str, run: Path) -> Accelerator:
+    """Return what runs the training, by the user's configuration of `accelerate`."""
+    has_gpu = torch.cuda.is_available()
+    is_half = precision == "bfloat16" or (precision == "auto" and has_gpu and torch.cuda.is_bf16_supported())
+    AcceleratorState._reset_state()  # an earlier run in this process may have had another precision
+    # A model may have weights that no loss uses, such as an encoder's pooler.
+    ddp = DistributedDataParallelKwargs(find_unused_parameters=True, broadcast_buffers=False)
+    warnings.filterwarnings("ignore", "find_unused_parameters=True was specified")
+    accelerator = Accelerator(
+        cpu=not has_gpu,
+        mixed_precision="bf16" if is_half else "no",
+        log_with="tensorboard",
+        project_dir=run,
+        # One process may read data or validate for long while the others wait.
+        kwargs_handlers=[InitProcessGroupKwargs(timeout=timedelta(days=30)), ddp],
+        # The recipe says how many tokens an update has, whatever the user's configuration says of accumulation.
+        gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
+    )
+    if accelerator.distributed_type in UNSUPPORTED:
+        raise InputError(
+            f"training shares its work by DDP, and not by {accelerator.distributed_type.value}: every process holds "
+            "the whole model. Run 'accelerate config' again without it."
+        )
+    return accelerator
 
 
 def follow(
-    trainer: Trainer,
-    validator: Validator | None,
-    watch: Watch,
-    stop: dict[str, bool],
-    tokenizer: Any,
-    max_steps: int | None,
-) -> dict[str, Any] | None:
-    """Train to the end, with checkpoints on the way and a validation after each epoch; gives the best one."""
-    recipe, progress, accelerator = trainer.recipe, trainer.progress, trainer.accelerator
-    best, saved = None, time.monotonic()
-    every = recipe.validation.every
-    if is_due(progress, every):  # at the very start, or stopped before the validation was done
-        best = validate(trainer, validator, watch, tokenizer)
+    trainer: Trainer, validator: Validator | None, log: RunLog, stop: StopRequest, max_steps: int | None
+) -> None:
+    """Train to the end, with checkpoints on the way and a validation after each epoch."""
+    progress, saved = trainer.progress, time.monotonic()
+    if is_due(progress):  # stopped before the validation was done
+        validate(trainer, validator, log)
     for record in trainer.train(max_steps):
         if record:
-            watch.tell(record)
-        if is_due(progress, every):
-            best = validate(trainer, validator, watch, tokenizer) or best
-        (halt,) = broadcast_object_list([stop["asked"]])
-        if halt or time.monotonic() - saved > 60 * recipe.checkpoint_minutes:
-            if accelerator.is_main_process:
+            log.write(record)
+        if is_due(progress):
+            validate(trainer, validator, log)
+        (is_stopped,) = broadcast_object_list([stop.requested])
+        if is_stopped or time.monotonic() - saved > 60 * trainer.recipe.checkpoint_minutes:
+            if trainer.accelerator.is_main_process:
                 trainer.save()
             saved = time.monotonic()
-        if halt:
+        if is_stopped:
             raise Interrupted(f"interrupted; the same command goes on where it was ({trainer.run} holds what is done).")
     if trainer.complete and progress.validated < progress.step:  # within an epoch
-        best = validate(trainer, validator, watch, tokenizer) or best
-    return best
+        validate(trainer, validator, log)
 
 
-def is_due(progress: Progress, every: int | None) -> bool:
-    """Whether it is time to validate: after an epoch, after every so many updates, and then also before the first."""
-    if progress.step == 0:
-        return every is not None
-    ended = progress.update == 0 or (every is not None and progress.step % every == 0)
-    return ended and progress.validated < progress.step
+def is_due(progress: Progress) -> bool:
+    """Return whether it is time to validate: after an epoch that was not validated yet."""
+    return progress.update == 0 and progress.validated < progress.step
 
 
-def validate(trainer: Trainer, validator: Validator | None, watch: Watch, tokenizer: Any) -> dict[str, Any] | None:
-    """Measure the model after an epoch, and keep it if it is the best so far; gives the measure if it is."""
-    progress, model = trainer.progress, trainer.task.model
+def validate(trainer: Trainer, validator: Validator | None, log: RunLog) -> None:
+    """Measure the model, and save it if it is the best so far, or if there is nothing to measure it on."""
+    progress, objective = trainer.progress, trainer.objective
     if trainer.accelerator.is_main_process:
-        trainer.save()  # what was trained must not be lost if the validation fails
+        trainer.save()  # so that nothing is lost if the validation fails
     with trainer.averaged():
-        found = validator.measure(model, tokenizer) if validator else None
-    (found,) = broadcast_object_list([found])
+        measures = validator.measure(objective) if validator else None
+    (measures,) = broadcast_object_list([measures])
     progress.validated = progress.step
-    better = found is not None and (progress.best is None or found["value"] > progress.best)
-    if found is not None:
-        watch.tell(
-            {
-                "step": progress.step,
-                "epoch": progress.epoch + progress.update / len(trainer.updates),
-                "validation": found,
-            }
-        )
-        progress.best = found["value"] if better else progress.best
-        progress.since_best = 0 if better else progress.since_best + 1
+    is_best = measures is None or progress.best is None or measures.value > progress.best
+    if measures is not None:
+        log.write(Validation(progress.step, trainer.epoch, measures))
+        progress.best = measures.value if is_best else progress.best
     if trainer.accelerator.is_main_process:
-        if better or found is None:
+        if is_best:
             with trainer.averaged():
-                save_model(trainer.run, model, tokenizer, trainer.recipe)
+                save_model(objective, trainer.run)
         trainer.save()
-    return found if better else None
 
 
-def save_model(run: Path, model: Any, tokenizer: Any, recipe: Recipe) -> None:
-    """The model as `transformers` saves it, with the recipe it came from; the one before goes when this is complete."""
-    temporary = run / "model.part"
+def save_model(objective: Objective, run: Path) -> None:
+    """Save the model as `transformers` does, with its recipe; the one before goes only when this is complete."""
+    model, temporary = objective.model, run / "model.part"
     shutil.rmtree(temporary, ignore_errors=True)
-    if hasattr(model.config, "scale_decoder_outputs"):  # transformers 5 calls every T5 tied; other tools believe it
+    if hasattr(model.config, "scale_decoder_outputs"):  # transformers 5 calls every T5 tied, and other tools trust it
         model.config.tie_word_embeddings = model.config.scale_decoder_outputs
     model.save_pretrained(temporary)
-    tokenizer.save_pretrained(temporary)
-    write_recipe(recipe, temporary / "recipe.yaml")
+    objective.tokenizer.save_pretrained(temporary)
+    write_recipe(objective.recipe, temporary / "recipe.yaml")
     replace_folder(temporary, run / "model")
 
 
-def read_best(run: Path) -> dict[str, Any] | None:
-    """The best validation of an earlier part of the run."""
-    if not (run / "log.jsonl").exists():
-        return None
-    records = map(json.loads, (run / "log.jsonl").read_text(encoding="utf-8").splitlines())
-    found = [record["validation"] for record in records if "validation" in record]
-    return max(found, key=lambda own: own["value"], default=None)
-
-
-def write_facts(run: Path, trainer: Trainer) -> None:
-    """What a reader of the run wants to know: the code's revision, and what it took."""
-    progress, model = trainer.progress, trainer.task.model
-    facts = {
-        "version": __version__,
-        "revision": git_revision(),
-        "tokens": progress.tokens,
-        "seconds": round(progress.seconds, 1),
-        "steps": progress.step,
-        "examples": len(trainer.dataset),
-        "parameters": sum(weight.numel() for weight in model.parameters()),
-        "trained": sum(weight.numel() for weight in trainer.trained.values()),
-        "processes": trainer.accelerator.num_processes,
-        "complete": trainer.complete,
-    }
-    (run / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+def collect_facts(trainer: Trainer) -> Facts:
+    """Return what a reader of the run wants to know."""
+    progress = trainer.progress
+    return Facts(
+        version=__version__,
+        revision=git_revision(),
+        tokens=progress.tokens,
+        seconds=round(progress.seconds, 1),
+        steps=progress.step,
+        examples=len(trainer.dataset),
+        parameters=sum(weight.numel() for weight in trainer.objective.model.parameters()),
+        trained=sum(weight.numel() for weight in trainer.trained.values()),
+        processes=trainer.accelerator.num_processes,
+        complete=trainer.complete,
+    )
 
 
 def git_revision() -> str | None:
-    """The revision of the code that runs, if it is a checkout."""
-    here = Path(__file__).parent
+    """Return the revision of the code that runs, if it is a checkout."""
+    folder = Path(__file__).parent
     try:
-        done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True)
+        done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=folder, capture_output=True, text=True)
     except OSError:  # there is no git
         return None
     return done.stdout.strip() or None
-
-
-@contextmanager
-def stopping() -> Iterator[dict[str, bool]]:
-    """Ctrl-C and SIGTERM ask the run to stop after the present update; a later one does not wait."""
-    stop = {"asked": False}
-    first = 0.0
-
-    def ask(number: int, frame: Any) -> None:
-        nonlocal first
-        if stop["asked"] and time.monotonic() - first > 2:  # a launcher passes the terminal's own signal on again
-            raise KeyboardInterrupt
-        if not stop["asked"]:
-            stop["asked"], first = True, time.monotonic()
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
