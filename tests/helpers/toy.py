@@ -41,6 +41,16 @@ def write_candidates(path, rows):
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
+def write_m2(path, rows):
+    """Write the sources with the edits that make gold of them."""
+    blocks = []
+    for source, gold, _ in rows:
+        words = enumerate(zip(source.split(), gold.split()))
+        edits = [f"A {k} {k + 1}|||R:X|||{b}|||REQUIRED|||-NONE-|||0\n" for k, (a, b) in words if a != b]
+        blocks.append(f"S {source}\n{''.join(edits)}\n")
+    path.write_text("".join(blocks))
+
+
 def write_recipe(path, kind, model, pairs, candidates=None, **options):
     content = {
         "kind": kind,

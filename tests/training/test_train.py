@@ -223,15 +223,7 @@ def test_two_processes_train_as_one(tmp_path, launcher, options):
 def gold_file(tmp_path):
     """The held-out sentences as M2, and their candidates."""
     m2, candidates = tmp_path / "held.m2", tmp_path / "held.jsonl"
-    blocks = []
-    for source, gold, _ in FRESH:
-        edits = [
-            f"A {k} {k + 1}|||R:X|||{b}|||REQUIRED|||-NONE-|||0\n"
-            for k, (a, b) in enumerate(zip(source.split(), gold.split()))
-            if a != b
-        ]
-        blocks.append(f"S {source}\n{''.join(edits)}\n")
-    m2.write_text("".join(blocks))
+    toy.write_m2(m2, FRESH)
     toy.write_candidates(candidates, FRESH)
     return str(m2), str(candidates)
 

@@ -138,7 +138,7 @@ def make_accelerator(precision: str, run: Path) -> Accelerator:
     is_half = precision == "bfloat16" or (precision == "auto" and has_gpu and torch.cuda.is_bf16_supported())
     AcceleratorState._reset_state()  # an earlier run in this process may have had another precision
     # A model may have weights that no loss uses, such as an encoder's pooler.
-    ddp = DistributedDataParallelKwargs(find_unused_parameters=True, broadcast_buffers=False)
+    ddp = DistributedDataParallelKwargs(find_unused_parameters=True, gradient_as_bucket_view=True)
     warnings.filterwarnings("ignore", "find_unused_parameters=True was specified")
     accelerator = Accelerator(
         cpu=not has_gpu,

@@ -117,7 +117,7 @@ def read_gold(settings: ValidationSettings) -> tuple[Metric, list[str], list[str
     """Return the metric over the validation set, its sources, and the first annotator's corrections."""
     paths = list(map(expand, settings.gold))
     sentences = list(islice((sentence for path in paths for sentence in read_m2(path)), settings.sentences))
-    name = "+".join(map(file_signature, paths))
+    name = "+".join(file_signature(path, "gold") for path in paths)
     if settings.sentences is not None:
         name += f"[:{settings.sentences}]"
     metric = (M2 if settings.metric == "m2" else Errant)(sentences, name, processes=1)
