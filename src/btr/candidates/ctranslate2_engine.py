@@ -29,6 +29,8 @@ class CTranslate2Engine(Engine):
     not depend on the other sources.
     """
 
+    stops_early = True
+
     def __init__(self, name: str, compute: str = "int8", device: str | None = None) -> None:
         version = ctranslate2_version()
         import ctranslate2

@@ -22,6 +22,7 @@ class Engine(ABC):
     signature: str
     tokenizer: Any
     ends: Sequence[int]  # tokens that end a text
+    stops_early: bool = False  # whether beam search always stops once `size` candidates are complete
     limit: int | None = None  # tokens that the model can read or write; None if there is no such limit
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:

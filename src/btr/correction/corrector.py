@@ -29,7 +29,7 @@ from btr.decisions.decide import combine, eligible
 from btr.decisions.settings import find_profile
 from btr.errors import InputError
 from btr.models.int8_layers import can_quantise
-from btr.models.load import choose_device, is_t5
+from btr.models.load import choose_device
 from btr.models.locate import locate_model
 from btr.rerankers import parse_name
 from btr.rerankers.base import Reranker
@@ -108,7 +108,7 @@ class Corrector:
         decoding = DecodingSettings(
             size=settings.candidates,
             max_length=MAX_LENGTH,
-            early_stopping=is_t5(model),
+            early_stopping=engine.stops_early,
             length_penalty=LENGTH_PENALTY,
         )
         if not parsed:
@@ -184,14 +184,13 @@ class Corrector:
             for k, scored in zip(contested, self.score(contenders)):
                 decision = decide(scored, self.reranker.kinds, self.settings)
                 results[k] = restore(rows[k], kept[k], scored.candidates, decision)
-        else:
-            reranker, settings = self.reranker, self.settings
-            for k, choice in zip(
-                contested, in_threads(lambda part: reranker.choose(part, settings), contenders, self.threads)
-            ):
-                index = kept[k][choice.index] if choice.index < len(kept[k]) else len(rows[k].texts)
-                results[k] = rows[k], replace(choice, index=index)
-        return results
+            return results
+        reranker, settings = self.reranker, self.settings
+        choices = in_threads(lambda part: reranker.choose(part, settings), contenders, self.threads)
+        for k, choice in zip(contested, choices):
+            index = kept[k][choice.index] if choice.index < len(kept[k]) else len(rows[k].texts)
+            results[k] = rows[k], replace(choice, index=index)
+        return [(row, Choice(choice.text, choice.index, choice.verdict)) for row, choice in results]
 
     def score_candidates(self, rows: Sequence[Candidates]) -> list[ScoredCandidates]:
         """Score given candidates, and decide among them as `correct` does.
