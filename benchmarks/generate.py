@@ -1,7 +1,7 @@
 """How fast candidates are written: CTranslate2 against `transformers.generate`, on a T5 of base shape, random weights.
 
 All search with 5 beams, and candidates have 25 tokens. CTranslate2 gets the batches of `btr generate`; `generate` is
-called with a source at a time, as its documentation does, and with the same batches, so that it is clear what batches
+called with one source at a time, as its documentation does, and with the same batches, so that it is clear what batches
 bring and what the engine brings.
 
     python benchmarks/generate.py [--json] [--sources 64] [--layers 12]
@@ -27,7 +27,7 @@ from btr.models.batches import make_batches
 from btr.models.load import load
 
 BEAMS, LENGTH, VOCABULARY = 5, 25, 32128
-SEARCH = DecodingSettings(size=BEAMS, max_length=LENGTH, early_stopping=True)
+DECODING = DecodingSettings(size=BEAMS, max_length=LENGTH, early_stopping=True)
 
 Batches = Callable[[Sequence[int]], Iterable[Sequence[int]]]
 
@@ -63,21 +63,21 @@ def by_length(lengths: Sequence[int]) -> Iterable[Sequence[int]]:
 
 
 def run(engine: Engine, sources: Sequence[str], batches: Batches) -> dict[str, list[str]]:
-    """The candidates of each source."""
-    read = engine.encode(sources)
-    found: dict[str, list[str]] = {}
-    for batch in batches([len(tokens) for tokens in read]):
-        for k, own in zip(batch, engine.generate([read[k] for k in batch], SEARCH)):
-            found[sources[k]] = engine.decode([candidate.tokens for candidate in own])
-    return found
+    """Return the candidates of each source."""
+    encoded = engine.encode(sources)
+    candidates: dict[str, list[str]] = {}
+    for batch in batches([len(tokens) for tokens in encoded]):
+        for k, hypotheses in zip(batch, engine.generate([encoded[k] for k in batch], DECODING)):
+            candidates[sources[k]] = engine.decode([hypothesis.tokens for hypothesis in hypotheses])
+    return candidates
 
 
 def measure(engine: Engine, sources: Sequence[str], batches: Batches) -> tuple[float, dict[str, list[str]]]:
-    """Sources a second, and their candidates."""
+    """Return sources per second, and their candidates."""
     run(engine, sources[:1], batches)  # warm up
     start = time.perf_counter()
-    found = run(engine, sources, batches)
-    return len(sources) / (time.perf_counter() - start), found
+    candidates = run(engine, sources, batches)
+    return len(sources) / (time.perf_counter() - start), candidates
 
 
 def main() -> None:
@@ -85,20 +85,20 @@ def main() -> None:
     sources = make_sources(report.options["sources"])
     with tempfile.TemporaryDirectory() as folder:
         save_model(folder, report.options["layers"])
-        library = TransformersEngine(load("seq2seq", folder))
-        alone, _ = measure(library, sources[:8], one_by_one)
-        report.say(f"transformers.generate, a source at a time: {alone:.2f} sources/s")
-        batched, expected = measure(library, sources, by_length)
+        engine = TransformersEngine(load("seq2seq", folder))
+        alone, _ = measure(engine, sources[:8], one_by_one)
+        report.say(f"transformers.generate, one source at a time: {alone:.2f} sources/s")
+        batched, expected = measure(engine, sources, by_length)
         report.say(f"transformers.generate, batches of similar length: {batched:.2f} sources/s")
         for compute in ("float32", "int8"):
-            fast, found = measure(CTranslate2Engine(folder, compute), sources, by_length)
-            same = sum(found[source] == expected[source] for source in sources)
+            speed, candidates = measure(CTranslate2Engine(folder, compute), sources, by_length)
+            same = sum(candidates[source] == expected[source] for source in sources)
             report.say(
-                f"ctranslate2 {compute}, batches of similar length: {fast:.2f} sources/s; "
+                f"ctranslate2 {compute}, batches of similar length: {speed:.2f} sources/s; "
                 f"the n-best lists of transformers for {same} of {len(sources)} sources"
             )
-            report.ratio(f"ctranslate2_{compute}", fast / alone)
-            report.ratio(f"ctranslate2_{compute}_over_same_batches", fast / batched)
+            report.ratio(f"ctranslate2_{compute}", speed / alone)
+            report.ratio(f"ctranslate2_{compute}_over_same_batches", speed / batched)
             if compute == "float32" and same < len(sources):
                 raise SystemExit("the n-best lists are not equal")
     report.end()
