@@ -51,7 +51,7 @@ def test_signatures(settings, signature):
 
 
 def test_a_method_of_another_distribution(tmp_path):
-    """It is found by its entry point, and does its own check, signature and decoding."""
+    """Its entry point gives the check, the signature and the decoding."""
     (tmp_path / "site" / "typical-1.0.dist-info").mkdir(parents=True)
     (tmp_path / "site" / "typical.py").write_text(PLUGIN)
     (tmp_path / "site" / "typical-1.0.dist-info" / "METADATA").write_text("Name: typical\nVersion: 1.0\n")

@@ -52,7 +52,8 @@ def test_groups_differ_more_than_beams():
     models = [plain_diverse.toy(seed, 14) for seed in range(20)]
     starts = {
         groups: sum(
-            len({own[0] for own in found}) for found in run(models, DecodingSettings("diverse", 4, 6, groups, 5.0))
+            len({tokens[0] for tokens in candidates})
+            for candidates in run(models, DecodingSettings("diverse", 4, 6, groups, 5.0))
         )
         for groups in (1, 4)
     }

@@ -21,8 +21,8 @@ STYLES = {"v1.1": 3, "v1.0": 3, "mt5": 4}  # with seeds for which some candidate
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    place = tmp_path_factory.mktemp("models")
-    return {style: tiny.save_t5(place / style, style, seed=seed) for style, seed in STYLES.items()}
+    folder = tmp_path_factory.mktemp("models")
+    return {style: tiny.save_t5(folder / style, style, seed=seed) for style, seed in STYLES.items()}
 
 
 def some_sources(count=12):

@@ -7,8 +7,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM
 
 from btr.errors import InputError
-from btr.models import bidirectional
-from btr.models.bidirectional import is_bidirectional, make_bidirectional
+from btr.models.bidirectional import check_bidirectional, is_bidirectional, make_bidirectional
 from btr.models.decoder import decode, encode
 from btr.models.load import load
 
@@ -25,7 +24,7 @@ def test_saved_folder_says_that_it_is_bidirectional(tmp_path, style):
     assert json.loads((Path(folder) / "config.json").read_text())["bidirectional_decoder"] is True
     loaded = load("btr", folder)
     assert is_bidirectional(loaded.model)
-    # The library's own loading knows nothing of it, and gives a causal decoder.
+    # `transformers` alone ignores the key, and gives a causal decoder.
     assert not is_bidirectional(AutoModelForSeq2SeqLM.from_pretrained(folder))
 
 
@@ -43,7 +42,7 @@ def test_a_later_token_moves_an_earlier_output_only_if_bidirectional(tmp_path):
 
 
 def test_positions_are_those_of_an_encoder(tmp_path):
-    """Relative positions ahead have buckets of their own, where a causal decoder has one for all of them."""
+    """Relative positions ahead have several buckets, where a causal decoder has one for all of them."""
     model = AutoModelForSeq2SeqLM.from_pretrained(tiny.save_t5(tmp_path))
     attention = model.decoder.block[0].layer[0].SelfAttention
     assert attention.compute_bias(5, 5)[0, 0, 0].unique().numel() == 1
@@ -52,17 +51,19 @@ def test_positions_are_those_of_an_encoder(tmp_path):
     assert torch.equal(attention.compute_bias(5, 5)[0, 0, 0], attention.relative_attention_bias.weight[expected, 0])
 
 
-def test_loading_refuses_a_decoder_that_looks_back_only(tmp_path, monkeypatch):
+def test_a_causal_decoder_is_refused_whatever_its_configuration_says(tmp_path):
+    """`load` makes this check after it has changed the decoder."""
     folder = tiny.save_t5(tmp_path, bidirectional=True)
-    monkeypatch.setattr("btr.models.load.make_bidirectional", lambda model: model)
-    with pytest.raises(InputError, match="does not attend to later tokens"):
-        load("btr", folder)
-    assert bidirectional.CONFIG_KEY in (tmp_path / "config.json").read_text()
+    causal = AutoModelForSeq2SeqLM.from_pretrained(folder)
+    assert causal.config.bidirectional_decoder
+    with pytest.raises(InputError, match="a model: its decoder does not attend to later tokens"):
+        check_bidirectional(causal, "a model")
+    check_bidirectional(make_bidirectional(causal), "a model")
 
 
 @pytest.mark.parametrize("style", ["v1.1", "v1.0", "mt5"])
 @pytest.mark.parametrize("open_", [False, True])
-def test_our_decoder_is_the_models_own(tmp_path, style, open_):
+def test_our_decoder_equals_the_models_forward_pass(tmp_path, style, open_):
     """States from shared keys and values, in a padded batch, give the logits of the library's plain forward pass."""
     model = AutoModelForSeq2SeqLM.from_pretrained(tiny.save_t5(tmp_path, style))
     if open_:

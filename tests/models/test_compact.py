@@ -1,4 +1,4 @@
-"""`btr compact`: numbers by hand, folders that load as others do, and CTranslate2's own int8."""
+"""`btr compact`: numbers by hand, folders that load as others do, and the int8 of CTranslate2."""
 
 import json
 import os
@@ -75,18 +75,18 @@ def test_no_weight_moves_by_more_than_half_a_scale_and_only_once(values):
     assert torch.equal(same, scale)
 
 
-def test_what_stays_as_it_is():
-    kept = {
+def test_what_is_not_quantised():
+    unchanged = {
         "norm.weight": torch.ones(5000, dtype=torch.float16),
         "small.weight": torch.rand(63, 65),
         "block.relative_attention_bias.weight": torch.rand(64, 64),
         "position_ids": torch.arange(9),
     }
-    packed = pack_weights({**kept, "linear.weight": torch.rand(64, 64, dtype=torch.bfloat16)})
-    assert set(packed) == {*kept, "linear.weight.int8", "linear.weight.scale"}
+    packed = pack_weights({**unchanged, "linear.weight": torch.rand(64, 64, dtype=torch.bfloat16)})
+    assert set(packed) == {*unchanged, "linear.weight.int8", "linear.weight.scale"}
     assert packed["norm.weight"].dtype == torch.float32
     assert packed["position_ids"].dtype == torch.int64
-    assert set(unpack_weights(packed)) == {*kept, "linear.weight"}
+    assert set(unpack_weights(packed)) == {*unchanged, "linear.weight"}
 
 
 @pytest.mark.parametrize(("kind", "style"), [("btr", "v1.1"), ("seq2seq", "v1.0"), ("seq2seq", "mt5")])
@@ -214,7 +214,7 @@ def test_files_that_come_along(tmp_path):
         "tokenizer_config.json",
     }
     (tmp_path / "compact" / "old").touch()
-    btr.compact(str(plain), tmp_path / "compact")  # in the place of the one before
+    btr.compact(str(plain), tmp_path / "compact")  # replaces the one before
     assert not (tmp_path / "compact" / "old").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compact", "plain"]
 
