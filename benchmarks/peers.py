@@ -36,7 +36,7 @@ from btr.errors import InputError
 from btr.metrics.evaluate import break_down
 from btr.metrics.gold import Gold, load_gold
 from btr.metrics.results import breakdown_to_dict
-from btr.tables import make_table, print_signature
+from btr.cli.tables import make_table, print_signature
 
 LEVELS = "ABC"
 SPEED_ON = "conll13"

@@ -17,7 +17,7 @@ import btr
 from btr.correction.blocks import read_blocks
 from btr.correction.corrector import Corrector
 from btr.correction.render import Renderer
-from btr.tables import print_evaluation
+from btr.cli.tables import print_evaluation
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 110

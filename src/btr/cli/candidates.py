@@ -85,7 +85,7 @@ def generate(
     torchrun --nproc-per-node 4 -m btr.cli generate sources.txt --model MODEL -o candidates.jsonl
     """
     import btr
-    from btr.tables import print_generated
+    from btr.cli.tables import print_generated
 
     if as_json and output == "-":
         raise InputError("--json and -o - would both write to standard output; name a file.")
@@ -185,7 +185,7 @@ def rerank(
     btr rerank scores.jsonl --json
     """
     import btr
-    from btr.tables import print_reranked
+    from btr.cli.tables import print_reranked
 
     if as_json and output == "-":
         raise InputError("--json has the chosen texts already; leave out -o -, or name a file.")

@@ -56,7 +56,7 @@ def evaluate(
     btr evaluate candidates.jsonl --oracle --reference ref.txt --gold test.m2 --json
     """
     import btr
-    from btr.tables import print_evaluation
+    from btr.cli.tables import print_evaluation
 
     result = btr.evaluate(
         hypotheses,
@@ -98,7 +98,7 @@ def compare(
     btr compare a.txt b.txt --metric gleu --source in.txt --reference r0.txt --reference r1.txt
     """
     import btr
-    from btr.tables import print_comparison
+    from btr.cli.tables import print_comparison
 
     result = btr.compare(
         first,
@@ -164,7 +164,7 @@ def tune(
     """
     import btr
     from btr.decisions.tune import TOPS
-    from btr.tables import print_tuned
+    from btr.cli.tables import print_tuned
 
     result = btr.tune(
         scores,

@@ -58,7 +58,7 @@ def train(
         except yaml.YAMLError:
             raise InputError(f"--set {pair}: the value is not YAML.") from None
     import btr
-    from btr.tables import print_trained
+    from btr.cli.tables import print_trained
 
     show(btr.train(recipe, output, changes=changes, max_steps=max_steps), as_json, print_trained)
 
@@ -80,6 +80,6 @@ def compact(
         from btr.models.compact import compact as make
     except ImportError as error:
         raise needs_models("a model", error) from None
-    from btr.tables import print_compacted
+    from btr.cli.tables import print_compacted
 
     show(make(model, output), as_json, print_compacted)

@@ -25,7 +25,7 @@ def study(
     btr study examples/study.yaml -o report
     """
     import btr
-    from btr.tables import print_study
+    from btr.cli.tables import print_study
 
     show(btr.study(plan, output), as_json, print_study)
 
@@ -48,6 +48,6 @@ def export(
     if not bea:
         raise InputError("name the competition, e.g. btr export --bea corrected.txt -o submission.zip")
     import btr
-    from btr.tables import print_exported
+    from btr.cli.tables import print_exported
 
     show(btr.export(hypotheses, output, sentences=sentences), as_json, print_exported)
