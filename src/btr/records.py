@@ -1,10 +1,13 @@
 """Typed records as JSON has them, and back."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
+
+_READERS: dict[type, Any] = {}  # pydantic's, by class
 
 
 def to_json(value: object) -> Any:
@@ -17,34 +20,32 @@ def to_json(value: object) -> Any:
         return value.value
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    return fields_to_json(value) if is_dataclass(value) else value
-
-
-def fields_to_json(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON has them, without those that are None."""
-    pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
-    return {name: to_json(item) for name, item in pairs if item is not None}
+    if is_dataclass(value):
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    return value
 
 
 class Record:
-    """A dataclass that is written as JSON."""
+    """A dataclass that is written as JSON without the fields that are None, which must have that as their default."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON has it, without fields that are None."""
-        return fields_to_json(self)
+        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        return {name: to_json(value) for name, value in pairs if value is not None}
 
     @classmethod
     def from_dict(cls, record: object) -> Self:
         """Return the record that `to_dict` wrote."""
-        read: Self = validator(cls).validate_python(record)
-        return read
+        return from_json(cls, record)
 
 
-@cache
-def validator(cls: Hashable) -> Any:
-    """Return pydantic's reader of a dataclass."""
-    from pydantic import TypeAdapter
+def from_json(cls: type[T], record: object) -> T:
+    """Return the dataclass that `to_json` wrote; pydantic checks the types."""
+    if cls not in _READERS:
+        from pydantic import TypeAdapter
 
-    return TypeAdapter(cls)
+        _READERS[cls] = TypeAdapter(cls)
+    read: T = _READERS[cls].validate_python(record)
+    return read

@@ -32,7 +32,7 @@ class TokenEdit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateView:
+class CandidateView(Record):
     """A candidate of a sentence as a reader sees it.
 
     `probability` is f(y|x), 0 for one that does not compete; `flag` says why it can't be taken (runaway, unfinished);

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import btr
 from btr.corpus.files import PathLike, file_hash, write_lines
 from btr.errors import InputError
-from btr.records import validator
+from btr.records import from_json, to_json
 
 CACHE_VERSION = 4  # increase it when a record of records.py changes, so that cached values are computed again
 
@@ -67,7 +67,7 @@ class StudyCache:
             signature = write(path)
             seconds = None if is_resumed else round(time.perf_counter() - start, 1)
             details = FileDetails(dict(key), signature, seconds)
-            write_json(details_path, validator(FileDetails).dump_python(details, mode="json"))
+            write_json(details_path, to_json(details))
         return StageFile(path, self.hash_of(path), details.signature, details.seconds)
 
     def value(self, stage: str, key: Key, kind: type[T], compute: Callable[[], T], about: str | None = None) -> T:
@@ -76,7 +76,7 @@ class StudyCache:
         path = self.path_of(stage, key, ".json")
         if not path.is_file():
             self.start(stage, about)
-            write_json(path, {"key": key, "value": validator(kind).dump_python(compute(), mode="json")})
+            write_json(path, {"key": key, "value": to_json(compute())})
         return read_json(path, kind, "value")  # also the first time, so that a second run can't differ
 
     def path_of(self, stage: str, key: Key, suffix: str) -> Path:
@@ -108,7 +108,7 @@ def read_json(path: Path, kind: type[T], field: str | None = None) -> T:
     """Read a record, or the field of a JSON object that holds it."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return validator(kind).validate_python(content if field is None else content[field])
+        return from_json(kind, content if field is None else content[field])
     except (ValueError, KeyError, TypeError):
         raise InputError(
             f"{path}: is not what btr study wrote there; delete the file, and it will be computed again."
