@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from btr.corpus.scores import Scored
-from btr.decisions.decide import average, competing
+from btr.decisions.decide import average, competing, is_usable
 from btr.decisions.settings import Settings
 from btr.errors import InputError
 from btr.metrics.base import Array, Metric
@@ -16,7 +16,11 @@ from btr.metrics.results import Score
 
 
 class DecisionGrid:
-    """The scored candidates of a set, with the metric's counts of each, ready to be decided by any settings."""
+    """The scored candidates of a set, with the metric's counts of each, ready to be decided by any settings.
+
+    Choices are candidates' indices; `width`, the largest number of candidates, stands for the source itself, which
+    replaces a base candidate that is a runaway, if settings drop those.
+    """
 
     def __init__(self, metric: Metric, rows: Sequence[Scored], kinds: Sequence[str]) -> None:
         check_rows(metric, rows)
@@ -25,10 +29,15 @@ class DecisionGrid:
         sizes = [len(row.candidates.texts) for row in rows]
         self.width = max(sizes)
         pairs = [(number, text) for number, row in enumerate(rows) for text in row.candidates.texts]
-        self.counts = metric.stack(metric.count_pairs(pairs))
-        # Row of `counts` for each sentence and candidate; a sentence with fewer candidates repeats its last.
+        self.has_runaway_base = np.array([not is_usable(row.candidates, 0) for row in rows])
+        replaced = np.flatnonzero(self.has_runaway_base).tolist()
+        sources = [(number, rows[number].candidates.source) for number in replaced]
+        self.counts = metric.stack(metric.count_pairs([*pairs, *sources]))
+        # Row of `counts` for each sentence and candidate; a sentence with fewer candidates repeats its last. One more
+        # column is for the source, where it may replace the base candidate.
         starts = np.cumsum([0, *sizes])[:-1]
-        self.count_rows = starts[:, None] + np.minimum(np.arange(self.width), np.array(sizes)[:, None] - 1)
+        self.count_rows = starts[:, None] + np.minimum(np.arange(self.width + 1), np.array(sizes)[:, None] - 1)
+        self.count_rows[replaced, self.width] = len(pairs) + np.arange(len(replaced))
         self._scores: dict[tuple[object, ...], Array] = {}
         self._competing: dict[tuple[object, ...], Array] = {}
         self._probabilities: dict[tuple[object, ...], Array] = {}
@@ -82,8 +91,16 @@ class DecisionGrid:
             best = probabilities.argmax(1)
             margins = probabilities[np.arange(len(best)), best] - probabilities[:, 0]
             accepted = margins >= settings.threshold if settings.at_least else margins > settings.threshold
-            chosen.append(np.where(accepted, best, 0))  # a margin of NaN is not accepted
+            choices = np.where(accepted, best, 0)  # a margin of NaN is not accepted
+            if settings.drop_runaways:
+                choices = np.where((choices == 0) & self.has_runaway_base, self.width, choices)
+            chosen.append(choices)
         return np.array(chosen)
+
+    def accepted(self, choices: Array) -> Array:
+        """Return where a suggestion was accepted, that is another candidate than the base candidate was chosen."""
+        accepted: Array = (choices > 0) & (choices < self.width)
+        return accepted
 
     def values(self, choices: Array, sentences: Array | None = None) -> Array:
         """Return the metric's main score of each row of choices, in percent, over all sentences or some."""
@@ -101,8 +118,9 @@ class DecisionGrid:
         return counts
 
     def texts(self, choices: Array) -> list[str]:
-        """Return the chosen candidates."""
-        return [row.candidates.texts[choice] for row, choice in zip(self.rows, choices)]
+        """Return the chosen texts."""
+        rows = (row.candidates for row in self.rows)
+        return [row.source if choice == self.width else row.texts[choice] for row, choice in zip(rows, choices)]
 
 
 def check_rows(metric: Metric, rows: Sequence[Scored]) -> None:

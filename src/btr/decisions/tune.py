@@ -131,7 +131,7 @@ def tune_model(grid: DecisionGrid, space: SearchSpace, folds: int, name: str, si
     choices = grid.choose(space.settings())
     shape = len(space.tops), len(space.thresholds)
     values = grid.values(choices).reshape(shape).tolist()
-    changed = np.any(choices > 0, axis=1).reshape(shape).tolist()
+    changed = np.any(grid.accepted(choices), axis=1).reshape(shape).tolist()
     tuning = tune_settings(grid, space, folds)
     return TunedModel(
         **vars(tuning),

@@ -29,7 +29,7 @@ def choose_examples(gold: Gold, main: str, rerankers: Mapping[str, tuple[Decisio
     rows = [row.candidates for row in grid.rows]
     changed = [
         number
-        for number in np.flatnonzero(chosen).tolist()
+        for number in np.flatnonzero(grid.accepted(chosen)).tolist()
         if chosen[number] < MAX_CANDIDATES and len(rows[number].source.split()) <= MAX_WORDS
     ]
     ranked = sorted(changed, key=lambda number: (-gains[number], len(rows[number].source), number))

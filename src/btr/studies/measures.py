@@ -132,42 +132,44 @@ def measure_reranker(
     metric = gold.metric
     plain = replace(settings, threshold=0.0)
     tuned, suggested = grid.choose([settings, plain])
-    base, counts, suggestion = (grid.counts_of(choices) for choices in (np.zeros_like(tuned), tuned, suggested))
+    base = grid.counts_of(np.zeros_like(tuned))
     probabilities = grid.probabilities(settings)
     probabilities = probabilities[~np.isnan(probabilities).any(1)]  # without sentences that could not be scored
-    by_rank = np.sort(probabilities, 1)[:, ::-1][:, : settings.top]
+    by_rank = np.sort(probabilities, 1)[:, ::-1][:, : grid.competing(settings).sum(1).max()]
     return RerankerMeasures(
-        tuned=compare_with_base(metric, counts, base),
-        without_threshold=compare_with_base(metric, suggestion, base),
-        verdicts=measure_verdicts(metric, base, suggestion, tuned, suggested),
-        by_threshold=[at_threshold(grid, base, suggestion, replace(plain, threshold=value)) for value in THRESHOLDS],
+        tuned=compare_with_base(metric, grid.counts_of(tuned), base),
+        without_threshold=compare_with_base(metric, grid.counts_of(suggested), base),
+        verdicts=measure_verdicts(grid, tuned, suggested),
+        by_threshold=[at_threshold(grid, suggested, replace(plain, threshold=value)) for value in THRESHOLDS],
         mean_probabilities=by_rank.mean(0).tolist() if len(by_rank) else [],
-        errors=score_errors(gold, counts, grid.texts(tuned)),
+        errors=score_errors(gold, grid.counts_of(tuned), grid.texts(tuned)),
         error_comparisons=compare_errors(gold, grid, tuned),
         seeds=[seed.score(seed.choose([settings])[0]).value for seed in seeds],
         reranker_signature=signature,
     )
 
 
-def measure_verdicts(
-    metric: Metric, base: Array, suggestion: Array, tuned: Array, suggested: Array
-) -> dict[str, VerdictMeasures]:
+def measure_verdicts(grid: DecisionGrid, tuned: Array, suggested: Array) -> dict[str, VerdictMeasures]:
     """Return the paper's Table 6: how many suggestions are accepted, rejected and equal, and both scores over each."""
-    cases = {"accept": tuned > 0, "reject": (tuned == 0) & (suggested > 0), "equal": suggested == 0}
+    is_accepted, is_suggested = grid.accepted(tuned), grid.accepted(suggested)
+    base = grid.counts_of(np.zeros_like(suggested))
+    suggestion = grid.counts_of(np.where(is_suggested, suggested, 0))
+    cases = {"accept": is_accepted, "reject": is_suggested & ~is_accepted, "equal": ~is_suggested}
     return {
         verdict: VerdictMeasures(
-            100 * float(rows.mean()), compare_counts(metric, base[rows], suggestion[rows]) if rows.any() else None
+            100 * float(rows.mean()), compare_counts(grid.metric, base[rows], suggestion[rows]) if rows.any() else None
         )
         for verdict, rows in cases.items()
     }
 
 
-def at_threshold(grid: DecisionGrid, base: Array, suggestion: Array, settings: Settings) -> ThresholdPoint:
+def at_threshold(grid: DecisionGrid, suggested: Array, settings: Settings) -> ThresholdPoint:
     """Measure one threshold, for figures 8 to 14."""
     choices = grid.choose([settings])[0]
-    accepted = choices > 0
+    accepted = grid.accepted(choices)
     before, after = (
-        grid.metric.score_counts(counts[accepted]).scores if accepted.any() else None for counts in (base, suggestion)
+        grid.metric.score_counts(grid.counts_of(indices)[accepted]).scores if accepted.any() else None
+        for indices in (np.zeros_like(suggested), suggested)
     )
     whole = grid.score(choices).scores
     return ThresholdPoint(settings.threshold, 100 * float(accepted.mean()), whole, before, after)

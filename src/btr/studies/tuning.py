@@ -50,5 +50,5 @@ def tune_grid(grid: DecisionGrid, plan: TuningPlan) -> TunedGrid:
         list(tops),
         list(thresholds),
         grid.values(choices).reshape(shape).tolist(),
-        np.any(choices > 0, axis=1).reshape(shape).tolist(),
+        np.any(grid.accepted(choices), axis=1).reshape(shape).tolist(),
     )
