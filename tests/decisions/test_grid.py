@@ -66,10 +66,12 @@ def test_the_grid_decides_as_decide_does(drawn, settings, has_log_probs):
         rows.append(Scored(Candidates("a b", chosen, first if has_log_probs else None), tuple(columns)))
     grid = DecisionGrid(M2([Sentence("a b", {0: ()})] * len(drawn), processes=1), rows, KINDS)
     choices = grid.choose([settings])[0]
-    for number, row in enumerate(rows):
+    decisions = [decide(row, KINDS, settings) for row in rows]
+    assert grid.texts(choices) == [decision.text for decision in decisions]  # the source, for a runaway base candidate
+    assert grid.accepted(choices).tolist() == [decision.verdict == "accept" for decision in decisions]
+    assert grid.score(choices) == grid.metric.score([decision.text for decision in decisions])
+    for number, (row, decision) in enumerate(zip(rows, decisions)):
         candidates = row.candidates
-        decision = decide(row, KINDS, settings)
-        assert candidates.texts[choices[number]] == candidates.texts[decision.index]
         indices = competing(candidates, settings)
         if any(decision.probabilities):  # decide gives equal texts the same f, the grid gives it to the first of them
             expected = [decision.probabilities[k] for k in indices]

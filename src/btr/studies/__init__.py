@@ -1,1 +1,1 @@
-"""What a reranker is worth: settings tuned, and the paper's tables and figures as one report."""
+"""Studies: from a plan to the paper's tables and figures, as one report."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from btr.candidates.decoding import DECODING
 from btr.corpus.files import PathLike
 from btr.decisions.settings import Settings
 from btr.errors import InputError
@@ -38,7 +39,7 @@ class CandidatesPlan(Part):
 
     files: dict[str, str] = Field({})
     model: str | None = None
-    method: Literal["beam", "diverse", "top-k", "nucleus"] = "beam"
+    method: str = "beam"
     size: int = Field(5, gt=0)
     engine: Literal["transformers", "ctranslate2"] = "transformers"
     dtype: Literal["float32", "bfloat16", "int8"] = "float32"
@@ -51,6 +52,8 @@ class CandidatesPlan(Part):
             raise ValueError("give either files, one per set, or the model that writes the candidates")
         if self.files and self.model_fields_set != {"files"}:
             raise ValueError("method, size and the like are for a model, not for files")
+        if self.method not in DECODING:
+            raise ValueError(f"method must be one of {', '.join(DECODING.names())}, not {self.method!r}")
         return self
 
 

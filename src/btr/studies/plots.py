@@ -23,14 +23,14 @@ Curve = tuple[Sequence[float], Sequence[float]]
 
 KINDS = "png", "svg", "pdf"
 DIVERGING = "PuOr"  # orange is worse than the base model, purple better
-MOST_TOLD = 11  # columns, with the value in each cell
+MAX_LABELLED_COLUMNS = 11  # up to so many, each cell shows its value
 COLOURS = BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"  # of Okabe and Ito
 DASHES = "-", "--", "-.", ":"
 MARKERS = "osD^vPX"
 
 
 def save(figure: Figure, path: PathLike) -> None:
-    """Write a figure, of the kind that the file's name says."""
+    """Write a figure in the format that the file's name ends in."""
     kind = Path(path).suffix[1:].lower()
     if kind not in KINDS:
         raise InputError(f"{path}: a figure's name ends in one of {', '.join('.' + known for known in KINDS)}.")
@@ -61,7 +61,7 @@ def draw_grid(
     shown = np.ma.masked_where(~np.array(model.changed), values - base)
     axes.set_facecolor("#e5e5e5")
     axes.imshow(shown, cmap=colours, norm=scale, aspect="auto")
-    if len(thresholds) <= MOST_TOLD:
+    if len(thresholds) <= MAX_LABELLED_COLUMNS:
         for (k, n), value in np.ndenumerate(values):
             ink = "k" if np.ma.is_masked(shown[k, n]) else ink_on(colours(scale(value - base)))
             axes.text(n, k, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=ink)
@@ -76,14 +76,14 @@ def draw_grid(
 
 
 def ink_on(colour: Sequence[float]) -> str:
-    """Black or white, whichever stands out more."""
+    """Return black or white, whichever has more contrast."""
     linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in colour[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "k" if luminance > 0.179 else "w"
 
 
 def draw_lines(curves: Mapping[str, Curve], x: str, y: str, markers: bool = True) -> Figure:
-    """One line a name, told apart by colour, dashes and markers; the legend stands below."""
+    """Draw one line per name, which differ in colour, dashes and markers; the legend stands below."""
     rows = (len(curves) + 1) // 2
     with matplotlib.rc_context(STYLE):
         figure = Figure((WIDTH, HEIGHT + 0.2 * rows + 0.1), layout="constrained")
@@ -96,7 +96,7 @@ def draw_lines(curves: Mapping[str, Curve], x: str, y: str, markers: bool = True
 
 
 def plot_lines(axes: Axes, curves: Mapping[str, Curve], markers: bool = True) -> None:
-    """Add lines to axes."""
+    """Add lines to the axes."""
     for (name, (xs, ys)), colour, dash, marker in zip(curves.items(), cycle(COLOURS), cycle(DASHES), cycle(MARKERS)):
         axes.plot(xs, ys, dash, marker=marker if markers else "", color=colour, linewidth=1.5, markersize=4, label=name)
 
@@ -136,8 +136,8 @@ def draw_thresholds(points: Sequence[ThresholdPoint], names: Mapping[str, str]) 
 
 
 def draw_training(histories: Mapping[str, History], scores: Mapping[str, Curve]) -> Figure:
-    """Figures 6 and 7: training loss by steps; and scores by epochs, where there are any."""
-    losses: dict[str, Curve] = {name: smooth(own) for name, own in histories.items() if own.updates}
+    """Draw figures 6 and 7: training loss by steps; and scores by epochs, where there are any."""
+    losses: dict[str, Curve] = {name: smooth(history) for name, history in histories.items() if history.updates}
     panels: list[tuple[str, str, Mapping[str, Curve]]] = [("step", "training loss", losses)]
     if scores:
         panels.append(("epoch", "F0.5 without λ (%)", scores))
