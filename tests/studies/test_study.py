@@ -487,7 +487,7 @@ def test_bad_plans_are_told_in_one_sentence(change, message, tmp_path, monkeypat
 
 def test_a_name_twice_is_refused(tmp_path):
     (tmp_path / "study.yaml").write_text(EXAMPLE.read_text().replace("  MBR:", "  Vote:"))
-    with pytest.raises(InputError, match=r"study.yaml, line \d+: is no proper YAML \(Vote stands there twice\)"):
+    with pytest.raises(InputError, match=r"study.yaml, line \d+: is not valid YAML \(Vote stands there twice\)"):
         read_plan(tmp_path / "study.yaml")
 
 
