@@ -39,7 +39,7 @@ OBJECTIVES.register("plain", PlainLoss)
 
 
 def test_it_trains_is_validated_and_has_a_card(tmp_path):
-    pairs, _ = toy.write(tmp_path, 300)
+    pairs, _ = toy.write(tmp_path, 400)
     rows = list(toy.sentences(20, 99))
     held = tmp_path / "held.jsonl"
     toy.write_candidates(held, rows)
@@ -47,7 +47,7 @@ def test_it_trains_is_validated_and_has_a_card(tmp_path):
     toy.write_m2(m2, rows)
     validation = {"gold": [str(m2)], "candidates": str(held)}
     recipe = toy.write_recipe(
-        tmp_path / "r.yaml", "plain", tiny.save_t5(tmp_path / "t5"), pairs, epochs=6, validation=validation
+        tmp_path / "r.yaml", "plain", tiny.save_t5(tmp_path / "t5"), pairs, epochs=8, validation=validation
     )
     result = btr.train(recipe, tmp_path / "run")
     assert result.complete

@@ -24,7 +24,7 @@ class Seq2Seq(Objective):
 
     model_kind = "seq2seq"
     settings = "mask_share", "spans"
-    is_t5 = True
+    is_t5 = uses_all_weights = True
     description = "A base model for grammatical error correction: it writes candidates, the most likely one first."
     limits = "It may change what was right, and the meaning with it; read what it proposes."
 

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -114,7 +113,7 @@ def train(
 
 def start_run(recipe: Recipe, run: Path) -> Accelerator:
     """Make the run's folder, or check that it is this recipe's."""
-    accelerator = make_accelerator(recipe.precision, run)
+    accelerator = make_accelerator(recipe, run)
     if accelerator.is_main_process:
         try:
             run.mkdir(parents=True, exist_ok=True)
@@ -132,14 +131,14 @@ def start_run(recipe: Recipe, run: Path) -> Accelerator:
     return accelerator
 
 
-def make_accelerator(precision: str, run: Path) -> Accelerator:
+def make_accelerator(recipe: Recipe, run: Path) -> Accelerator:
     """Return what runs the training, by the user's configuration of `accelerate`."""
-    has_gpu = torch.cuda.is_available()
+    has_gpu, precision = torch.cuda.is_available(), recipe.precision
     is_half = precision == "bfloat16" or (precision == "auto" and has_gpu and torch.cuda.is_bf16_supported())
     AcceleratorState._reset_state()  # an earlier run in this process may have had another precision
-    # A model may have weights that no loss uses, such as an encoder's pooler.
-    ddp = DistributedDataParallelKwargs(find_unused_parameters=True, gradient_as_bucket_view=True)
-    warnings.filterwarnings("ignore", "find_unused_parameters=True was specified")
+    ddp = DistributedDataParallelKwargs(
+        find_unused_parameters=not OBJECTIVES[recipe.kind].uses_all_weights, gradient_as_bucket_view=True
+    )
     accelerator = Accelerator(
         cpu=not has_gpu,
         mixed_precision="bf16" if is_half else "no",
