@@ -31,12 +31,12 @@ from common import data_folder
 from plain_text import Finding, as_text, correct, glue, make_tokeniser, matters
 from rich.console import Console
 
+from btr.cli.tables import make_table, print_signature
 from btr.corpus.files import writing
 from btr.errors import InputError
 from btr.metrics.evaluate import break_down
 from btr.metrics.gold import Gold, load_gold
 from btr.metrics.results import breakdown_to_dict
-from btr.cli.tables import make_table, print_signature
 
 LEVELS = "ABC"
 SPEED_ON = "conll13"

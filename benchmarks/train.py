@@ -20,7 +20,7 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from btr.models.bidirectional import make_bidirectional
 from btr.models.decoder import pad
-from btr.training.losses import likelihood, unlikelihood
+from btr.training.losses import likelihood_and_unlikelihood
 from btr.training.objective import Batch, TrainingPair
 from btr.training.recipe import Recipe
 from btr.training.t5_objectives import MaskedTarget
@@ -89,7 +89,7 @@ def plain_way(objective: MaskedTarget, examples: list[Any], batch: Batch) -> tor
         use_cache=False,
     ).logits
     log_probs = logits.float().log_softmax(-1).flatten(0, 1)[grid.positions].gather(1, batch.labels[:, None])[:, 0]
-    return torch.where(batch.is_negative, unlikelihood(log_probs), likelihood(log_probs)).sum()
+    return likelihood_and_unlikelihood(log_probs, batch.is_negative).sum()
 
 
 def timed(work: Callable[[], torch.Tensor]) -> tuple[float, float]:

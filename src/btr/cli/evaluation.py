@@ -163,8 +163,8 @@ def tune(
     btr tune contrast.jsonl base.jsonl --mix --gold dev.m2 --step 0.05
     """
     import btr
-    from btr.decisions.tune import TOPS
     from btr.cli.tables import print_tuned
+    from btr.decisions.tune import TOPS
 
     result = btr.tune(
         scores,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from btr.rerankers.encoders import TARGET, encoder_inputs, position_limit
-from btr.training.losses import likelihood, unlikelihood
+from btr.training.losses import likelihood, likelihood_and_unlikelihood
 from btr.training.masking import Tokens, draw_positions, mask
 from btr.training.objective import Batch, Example, Objective, TrainingPair
 from btr.training.recipe import Recipe
@@ -70,7 +70,7 @@ class MaskedPair(Objective):
         rows, positions = batch.extra["masked"].T
         logits = self.head(hidden[rows, positions]).float()
         log_probs = logits.log_softmax(-1).gather(1, batch.labels[:, None])[:, 0]
-        return torch.where(batch.is_negative, unlikelihood(log_probs), likelihood(log_probs)).sum()
+        return likelihood_and_unlikelihood(log_probs, batch.is_negative).sum()
 
 
 class Grammaticality(Objective):

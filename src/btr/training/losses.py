@@ -20,6 +20,13 @@ def unlikelihood(log_probs: Tensor) -> Tensor:
     return -(1 - log_probs.float().exp()).clamp(MIN_COMPLEMENT, 1).log()
 
 
+def likelihood_and_unlikelihood(log_probs: Tensor, is_negative: Tensor | None) -> Tensor:
+    """Return the paper's loss of each token (equation 7): gold's should be likely, those of negatives unlikely."""
+    if is_negative is None:
+        return likelihood(log_probs)
+    return torch.where(is_negative, unlikelihood(log_probs), likelihood(log_probs))
+
+
 def listwise(log_probs: Tensor, rows: Tensor, sources: Tensor, shares: Tensor, offsets: Tensor) -> Tensor:
     """Return the cross-entropy of each source: f(y|x) of its candidates against the shares they should have.
 

@@ -103,7 +103,9 @@ class Objective(ABC):
         """Return the model as a reranker that validates it."""
         from btr.rerankers import RERANKERS
 
-        return RERANKERS[str(self.reranker)](LoadedModel(self.model, self.tokenizer, "in training"))
+        reranker: Any = RERANKERS[str(self.reranker)]  # of a kind with a model
+        loaded: Reranker = reranker(LoadedModel(self.model, self.tokenizer, "in training"))
+        return loaded
 
     @classmethod
     def commands(cls, recipe: Recipe, threshold: float) -> list[str]:

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
@@ -167,7 +167,7 @@ class Recipe(Part):
         return self
 
 
-def read_recipe(path: PathLike, changes: dict[str, Any] | None = None) -> Recipe:
+def read_recipe(path: PathLike, changes: Mapping[str, Any] | None = None) -> Recipe:
     """Read a recipe; `changes` replace what it says (`{"seed": 2, "optimizer.name": "adamw"}`)."""
     content = read_yaml(path, "recipe", "recipes are in the folder recipes/", "kind, model and data")
     for key, value in (changes or {}).items():

@@ -1,7 +1,7 @@
 """How T5 models are trained: to write corrections in either direction, or to predict masked tokens of a target."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from btr.models.load import start_token
 from btr.models.training_decoder import DecoderBatch, decoder_states, make_decoder_batch
 from btr.rerankers.btr import mask_token
 from btr.rerankers.differences import differing_between, differing_tokens
-from btr.training.losses import likelihood, unlikelihood
+from btr.training.losses import likelihood, likelihood_and_unlikelihood
 from btr.training.masking import Tokens, corrupt_spans, draw_positions, mask
 from btr.training.objective import Batch, Example, Objective, TrainingPair
 from btr.training.recipe import Recipe
@@ -23,7 +23,7 @@ class Seq2Seq(Objective):
     """A T5 learns to write targets from left to right."""
 
     model_kind = "seq2seq"
-    settings = "mask_share", "spans"
+    settings: ClassVar[tuple[str, ...]] = ("mask_share", "spans")
     is_t5 = uses_all_weights = True
     description = "A base model for grammatical error correction: it writes candidates, the most likely one first."
     limits = "It may change what was right, and the meaning with it; read what it proposes."
@@ -162,7 +162,7 @@ class MaskedTarget(Seq2Seq):
 
     def loss(self, batch: Batch) -> Tensor:
         log_probs = self.log_probs(batch)
-        return torch.where(batch.is_negative, unlikelihood(log_probs), likelihood(log_probs)).sum()
+        return likelihood_and_unlikelihood(log_probs, batch.is_negative).sum()
 
     def freeze_embeddings(self) -> None:
         """Leave all but one: the mask was never an input of the decoder, so its embedding must be learnt."""
