@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 import btr
+from btr.cli.tables import print_evaluation
 from btr.correction.blocks import read_blocks
 from btr.correction.corrector import Corrector
 from btr.correction.render import Renderer
-from btr.cli.tables import print_evaluation
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 110

@@ -111,7 +111,7 @@ class MaskedTarget(Seq2Seq):
     """A BTR learns that gold's masked tokens are likely, and those of the negatives unlikely (section 4.2)."""
 
     model_kind = reranker = "btr"
-    settings = "mask_share", "spans", "negatives", "focus_share"
+    settings: ClassVar[tuple[str, ...]] = ("mask_share", "spans", "negatives", "focus_share")
     description = (
         "A Bidirectional Transformer Reranker: a T5 whose decoder sees both sides of every token that it scores."
     )
