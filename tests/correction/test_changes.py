@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from btr.corpus.m2 import Edit
@@ -55,7 +55,7 @@ def test_changes_by_hand(text, edits, expected):
     assert changed(text, *edits) == expected
 
 
-def test_what_is_fixed_stays():
+def test_masked_text_is_not_changed():
     text = "See http://x.y now"
     (segment,) = cut_segments(text, lambda word: word)
     edits = [edit(0, 1, "Look"), edit(1, 2, "Y"), edit(2, 2, MASK), edit(2, 3, "then")]
@@ -70,7 +70,7 @@ def test_headings_get_no_full_stop():
     assert applicable_edits(text, tokens, edits) == edits
 
 
-def test_what_is_unseen_stays():
+def test_edits_across_hidden_text_are_skipped():
     text = "I has **the** dog"
     (segment,) = cut_segments(text, lambda word: word)
     assert applicable_edits(text, segment.tokens, [edit(1, 3, "have a"), edit(3, 4, "dogs")]) == [edit(3, 4, "dogs")]
@@ -78,7 +78,7 @@ def test_what_is_unseen_stays():
 
 
 @pytest.mark.parametrize(
-    ("text", "edits", "kept"),
+    ("text", "edits", "applicable"),
     [
         ("I has **the** dog", [edit(2, 3, "")], []),
         ("I has [the](x.y) dog", [edit(2, 3, "")], []),
@@ -93,18 +93,18 @@ def test_what_is_unseen_stays():
         ("`f` (the)", [edit(2, 3, "")], [0]),
     ],
 )
-def test_no_marks_are_left_with_nothing_between_them(text, edits, kept):
+def test_no_marks_are_left_with_nothing_between_them(text, edits, applicable):
     (segment,) = cut_segments(text, lambda word: word if word.isascii() else "")
-    assert applicable_edits(text, segment.tokens, edits) == [edits[k] for k in kept]
+    assert applicable_edits(text, segment.tokens, edits) == [edits[k] for k in applicable]
 
 
-def test_nothing_is_put_beside_what_is_all_fixed():
+def test_a_sentence_of_masked_text_only_gets_no_edits():
     text = "http://x.y"
     (segment,) = cut_segments(text, lambda word: word)
     assert applicable_edits(text, segment.tokens, [edit(0, 0, "See"), edit(1, 1, ".")]) == []
 
 
-def test_quotes_open_and_close():
+def test_straight_quotes_are_attached_to_what_they_enclose():
     words = ["he", "said", '"', "yes", '"', "."]
     assert [is_attached(words, k) for k in range(1, 6)] == [False, False, True, True, True]
 
@@ -119,15 +119,19 @@ GAPS = st.lists(st.sampled_from([" ", "  ", "\n", "\t"]), min_size=8, max_size=8
 
 @settings(deadline=None)
 @given(WORDS, GAPS, WORDS)
-def test_words_become_the_candidates_and_the_rest_stays(words, gaps, candidate):
-    """Outside of the changes nothing moves; and the result has the candidate's words, in order."""
+@example(["dog", "n't", ",", "the", "n't", ","], [" ", " ", " ", "\n", "\n", " "], ["a"])  # both take a line end
+def test_only_the_changes_differ_and_the_words_become_the_candidates(words, gaps, candidate):
+    """No change touches a token that no edit touches; and the result has the candidate's words, in order."""
     text = "".join(word + gap for word, gap in zip(words, gaps))
-    place_of = 0
+    offset = 0
     tokens = []
     for word, gap in zip(words, gaps):
-        tokens.append(Token(place_of, place_of + len(word), word))
-        place_of += len(word) + len(gap)
+        tokens.append(Token(offset, offset + len(word), word))
+        offset += len(word) + len(gap)
     edits = extract_edits(" ".join(words), " ".join(candidate))
     changes = to_character_changes(text, tokens, edits)
     assert all(one.end <= other.start for one, other in pairwise(changes))
+    edited = {k for edit in edits for k in range(edit.start, edit.end)}
+    untouched = [token for k, token in enumerate(tokens) if k not in edited]
+    assert all(change.end <= token.start or token.end <= change.start for change in changes for token in untouched)
     assert "".join(apply_changes(text, changes).split()) == "".join(candidate)

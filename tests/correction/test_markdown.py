@@ -61,7 +61,9 @@ def test_prose(text):
 @pytest.mark.parametrize("text", OTHERS)
 def test_not_prose(text):
     assert prose(text) == ""
-    assert prose(f"He go.\n\n{text}\nShe go.\n") == "He go.\nShe go.\n"
+    text = f"He go.\n\n{text}\nShe go.\n"
+    assert prose(text) == "He go.\nShe go.\n"
+    assert prose(text.replace("\n", "\r\n")) == "He go.\r\nShe go.\r\n"
 
 
 def test_code_in_a_list_item_between_its_paragraphs():
@@ -88,15 +90,15 @@ def test_the_parts_of_a_long_text_are_as_they_would_be_alone(sections):
 @pytest.mark.parametrize(
     ("opening", "line", "closing"),
     [
-        ("```\n", "it go.\n\n", "```\n"),
+        ("```\n", "It go.\n\n", "```\n"),
         ("<!--\n", "It go.\n\n", "-->\n"),
         ("<div>\n", "It go.\n", "</div>\n\n"),
-        ("- ```\n", "  it go.\n\n", "  ```\n"),
-        ("> ```\n", "> it go.\n", "> ```\n"),
-        ("it | go\n-- | --\n", "it | go\n", "\n"),
-        ("", "    it go.\n\n", ""),
-        ("", "[it]: go\n", "\n"),
-        ("---\nit: go\n", "it: go\n", "---\n"),
+        ("- ```\n", "  It go.\n\n", "  ```\n"),
+        ("> ```\n", "> It go.\n", "> ```\n"),
+        ("It | go\n-- | --\n", "It | go.\n", "\n"),
+        ("", "    It go.\n\n", ""),
+        ("", "[It]: go.\n", "\n"),
+        ("---\nit: go\n", "It: go.\n", "---\n"),
     ],
 )
 @pytest.mark.parametrize("more", range(3))
@@ -120,6 +122,21 @@ def test_a_block_of_several_windows_that_is_not_prose(opening, line, closing, mo
 def test_a_block_of_several_windows_that_is_prose(first, line):
     text = first + line * (3 * WINDOW // len(line))
     assert prose(text) == text.replace("\n\n", "\n")
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("```\n", "```\n"), ("<pre>\n", "</pre>\n")])
+def test_code_that_ends_before_a_window_does(opening, closing):
+    code = opening + "it go\n" * (WINDOW // 6 - 10) + closing
+    assert len(code) < WINDOW
+    assert prose(code + "\n" * 100 + "He go.\n") == "He go.\n"
+
+
+@pytest.mark.parametrize("offset", range(0, 50, 7))
+def test_windows_end_between_the_items_of_a_list(offset):
+    first = f"- H{'e' * offset} go.\n"
+    times = WINDOW // 30
+    text = first + "\n- He go.\n\n  ```\n  It go.\n  It go.\n  ```\n" * times
+    assert prose(text) == first + "- He go.\n" * times
 
 
 def test_a_closing_fence_at_the_end_of_a_window():

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from btr.correction.segments import cut_segments, mask_and_hide
 
 
-def sources(text, see=lambda word: word):
-    return [segment.source for segment in cut_segments(text, see)]
+def sources(text, round_trip=lambda word: word):
+    return [segment.source for segment in cut_segments(text, round_trip)]
 
 
 @pytest.mark.parametrize(
@@ -48,26 +48,26 @@ def test_lines_that_were_wrapped_belong_together():
     assert sources("he said that\nhe is here\n") == ["he said that he is here"]
 
 
-def test_what_the_model_does_not_know_is_not_seen():
+def test_words_that_the_model_does_not_know_are_hidden():
     (segment,) = cut_segments("I has 😀 a dog 你好.", lambda word: word if word.isascii() else "")
     assert segment.source == "I has a dog ."
     assert segment.tokens[2].start == 8
 
 
 @pytest.mark.parametrize(
-    ("word", "seen"),
+    ("word", "tokens"),
     [
         *((word, "X") for word in ("naïve", "São", "Łukasz", "co‑op", "½", "wo\u200brd", "Łø", "COVID病")),
         *((word, "") for word in ("😀", "你好", "мир", "→", "1️⃣", "٣", "三")),
     ],
 )
-def test_a_word_that_the_model_cannot_write_has_a_stand_in_if_it_is_latin(word, seen):
+def test_a_word_that_the_model_cannot_write_is_masked_if_it_is_latin_and_hidden_if_not(word, tokens):
     (segment,) = cut_segments(f"He is {word} now.", lambda word: word if word.isascii() else "")
-    assert segment.source.split() == ["He", "is", *seen.split(), "now", "."]
-    assert [token.is_masked for token in segment.tokens] == [own == "X" for own in segment.source.split()]
+    assert segment.source.split() == ["He", "is", *tokens.split(), "now", "."]
+    assert [token.is_masked for token in segment.tokens] == [word == "X" for word in segment.source.split()]
 
 
-def test_headings_and_items_are_marked():
+def test_headings_and_items_are_recognised():
     assert [segment.is_heading_or_item for segment in cut_segments("# Title\nSome text\n- item\n", str)] == [
         True,
         False,
@@ -75,7 +75,7 @@ def test_headings_and_items_are_marked():
     ]
 
 
-def test_other_scripts_are_not_seen_though_the_model_may_know_their_letters():
+def test_other_scripts_are_hidden_though_the_model_may_know_their_letters():
     (segment,) = cut_segments("He said как дела, я and μία to her.", str)
     assert segment.source == "He said , and to her ."
 
@@ -87,14 +87,14 @@ def test_emoji_leave_the_full_stop_beside_them(sign):
 
 
 @pytest.mark.parametrize("line", ["===", "------", "  ---  ", "===\r"])
-def test_a_heading_that_is_underlined_is_marked(line):
-    found = list(cut_segments(f"Before it.\nMy day\n{line}\nSome text\n", str))
-    assert [segment.source for segment in found] == ["Before it .", "My day", "Some text"]
-    assert [segment.is_heading_or_item for segment in found] == [False, True, False]
+def test_an_underlined_heading_is_recognised(line):
+    segments = list(cut_segments(f"Before it.\nMy day\n{line}\nSome text\n", str))
+    assert [segment.source for segment in segments] == ["Before it .", "My day", "Some text"]
+    assert [segment.is_heading_or_item for segment in segments] == [False, True, False]
 
 
-@given(st.text())
-def test_tokens_stand_where_they_say(text):
+@given(st.text() | st.text(st.sampled_from("aI. `_*<>[]()#-|:/@\n😀éя")))
+def test_token_offsets_are_right(text):
     end = 0
     for segment in cut_segments(text, lambda word: word):
         for token in segment.tokens:
@@ -105,16 +105,16 @@ def test_tokens_stand_where_they_say(text):
 
 
 @given(st.text(st.sampled_from("ab`_*[]()<>/#@&;:.~ \nhttp")))
-def test_hiding_keeps_the_length_and_the_lines(text):
-    shown, fixed = mask_and_hide(text)
-    assert len(shown) == len(text)
+def test_masking_and_hiding_change_neither_length_nor_lines(text):
+    visible, masked = mask_and_hide(text)
+    assert len(visible) == len(text)
     breaks = [k for k, char in enumerate(text) if char == "\n"]
-    assert all(shown[k] == "\n" or k in fixed for k in breaks)
-    assert "`" in text or fixed.isdisjoint(breaks)  # only code may have several lines
+    assert all(visible[k] == "\n" or k in masked for k in breaks)
+    assert "`" in text or masked.isdisjoint(breaks)  # only code may have several lines
 
 
 @pytest.mark.parametrize("run", ["$" * 300, ".=" * 4_000, "x." * 4_000 + "@", "." * 300 + "a", "`a`" + "$" * 300])
-def test_a_long_run_of_signs_is_fixed_and_not_given_to_spacy(run):
+def test_a_long_run_of_signs_is_masked_before_spacy_reads_it(run):
     (segment,) = cut_segments(f"See {run}, please.", lambda word: word)
     assert segment.source == "See X , please ."
     assert mask_and_hide(f"See {run}, please.")[0] == f"See {'X' * len(run)}, please."

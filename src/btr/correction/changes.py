@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from btr.corpus.m2 import Edit
 from btr.correction.segments import MASK, Token
@@ -83,7 +84,9 @@ def to_character_changes(text: str, tokens: Sequence[Token], edits: Sequence[Edi
             groups[-1].append(edit)
         else:
             groups.append([edit])
-    return [AdjacentEdits(text, tokens, group).to_change() for group in groups]
+    changes = [AdjacentEdits(text, tokens, group).to_change() for group in groups]
+    # Two changes may both take the line end between them: it belongs to the second.
+    return [replace(one, end=min(one.end, other.start)) for one, other in pairwise(changes)] + changes[-1:]
 
 
 class AdjacentEdits:

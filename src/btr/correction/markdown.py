@@ -93,7 +93,7 @@ def label_window(lines: list[Line]) -> Generator[LabelledLine, None, list[Line]]
 
 
 def parse(lines: Iterable[Line]) -> list[Token]:
-    """Return the tokens of the blocks; they count lines as here, where a carriage return is not the end of one."""
+    """Return the tokens of the blocks. The parser does not know that a carriage return is space."""
     return PARSER.parse("".join(line.parsed for line in lines).replace("\r", " "))
 
 
