@@ -95,10 +95,11 @@ class Corrector:
         parsed = [] if names == [NO_RERANKER] else [parse_name(name) for name in names]
         models = [located for _, located in parsed if located is not None]
         settings, note = Settings(), None
+        kinds = [kind.kind for kind, _ in parsed]
         if parsed:
-            kinds = [kind.kind for kind, _ in parsed]
             settings, note = find_profile(profile, [Path(locate_model(name)) for name in models], kinds)
         settings = settings.override(candidates=candidates, top=top, threshold=threshold, gap=gap, weights=weights)
+        settings.check_weights(kinds)
         if top is None and settings.top is not None:
             settings = replace(settings, top=min(settings.top, settings.candidates))
         if settings.top is not None and settings.top > settings.candidates:

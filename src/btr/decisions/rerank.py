@@ -91,7 +91,7 @@ def rerank(
         threshold=threshold, top=top, gap=gap, at_least=at_least, drop_runaways=drop_runaways, average=average,
         weights=weights,
     )  # fmt: skip
-    check_weights(settings, header)
+    settings.check_weights(header.kinds)
     judge: Metric | None = None
     if as_paths(gold) or as_paths(reference) or source is not None or metric != "m2":
         judge = load_gold(metric, gold=gold, source=source, reference=reference).metric
@@ -139,13 +139,6 @@ def choose_settings(header: Header, profile: str | None) -> tuple[Settings, str 
         return Settings(), None
     folders = [Path(locate_model(reranker.model)) for reranker in header.rerankers if reranker.model is not None]
     return find_profile(profile, folders, header.kinds)
-
-
-def check_weights(settings: Settings, header: Header) -> None:
-    """Refuse a weight of a reranker that gave no scores."""
-    unknown = [kind for kind in settings.weights if kind not in header.kinds]
-    if unknown:
-        raise InputError(f"there is a weight for {unknown[0]}, but the scores are of {', '.join(header.kinds)}.")
 
 
 def is_unscored(row: Scored, kinds: Sequence[str], settings: Settings) -> bool:

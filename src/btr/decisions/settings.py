@@ -51,6 +51,12 @@ class Settings(Record):
         """Return what the scores of a kind of reranker count."""
         return self.weights.get(kind, 1.0)
 
+    def check_weights(self, kinds: Sequence[str]) -> None:
+        """Refuse a weight of a kind of reranker that gives no scores."""
+        unknown = [kind for kind in self.weights if kind not in kinds]
+        if unknown:
+            raise InputError(f"there is a weight for {unknown[0]}, but the scores are of {', '.join(kinds)}.")
+
     def override(self, **changes: Any) -> "Settings":
         """Return the settings with each change that is not None."""
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
