@@ -4,42 +4,51 @@ import io
 import json
 import math
 import re
+import shutil
 
 import pytest
 import tiny
 import torch
-from btr.correction.profiles import read_profile
-from btr.rerankers.ensemble import Ensemble
-from btr.rerankers.free import Base
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import Opposed, Scripted
+from typer.testing import CliRunner
 
 import btr
 import btr.correction.correct as correct_module
 from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Hypothesis
+from btr.cli import app
 from btr.corpus.candidates import Candidates
 from btr.corpus.m2 import read_m2
-from btr.correction.blocks import cut_blocks
-from btr.correction.correct import chunks, correct_file, correct_with
+from btr.correction.blocks import batch_blocks, cut_blocks
+from btr.correction.correct import correct_file
 from btr.correction.corrector import Corrector
 from btr.correction.language import is_english, words_for_language_detection
-from btr.correction.render import FORMS, Renderer, write_m2, write_text
+from btr.correction.records import CorrectedBlock
+from btr.correction.render import FORMS, Renderer, write_m2
 from btr.correction.segments import cut_segments
+from btr.decisions import Settings, Verdict
 from btr.errors import InputError, Interrupted
-from btr.rerankers.base import Rule
-from btr.rerankers.score import load_reranker
+from btr.rerankers import load_reranker
+from btr.rerankers.base import Ensemble
+from btr.rerankers.model_free import Base
+
+TWO = DecodingSettings(size=2)
 
 
-def run(text, script=None, reranker=None, rule=None, markdown=False):
-    corrector = Corrector(Scripted(script), DecodingSettings(size=2), reranker, rule)
+def make(reranker=None, script=None, **options):
+    return Corrector(Scripted(script), TWO, reranker, Settings(**options))
+
+
+def run(text, script=None, reranker=None, markdown=False, **options):
+    corrector = make(reranker, script, **options)
     blocks = cut_blocks(io.StringIO(text, newline="\n"), markdown)
-    return [record for chunk in chunks(blocks) for record in corrector.correct_blocks(chunk)]
+    return [block for batch in batch_blocks(blocks) for block in corrector.correct_blocks(batch)]
 
 
 def corrected(text, **options):
-    return "".join(map(write_text, run(text, **options)))
+    return "".join(block.corrected for block in run(text, **options))
 
 
 MARKS = [*"|-> ", "\ufeff", "---\n", "...\n", "+++\n", "a: b\n", "```\n", "<pre>", "</pre>", "<code>", "===\n", "I "]
@@ -80,17 +89,18 @@ PIECES = [
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join), st.booleans())
 def test_with_proposals_only_their_spans_change(text, markdown):
-    records = run(text, markdown=markdown)
-    edits = [edit for record in records for sentence in record["sentences"] for edit in sentence["edits"]]
+    blocks = run(text, markdown=markdown)
+    edits = [edit for block in blocks for sentence in block.sentences for edit in sentence.edits]
     result, done = [], 0
     for edit in edits:
-        assert edit["start"] >= done
-        assert text[edit["start"] : edit["end"]] == edit["original"]
-        result += [text[done : edit["start"]], edit["replacement"]]
-        done = edit["end"]
-    assert "".join([*result, text[done:]]) == "".join(map(write_text, records))
-    for kept in ("😀", "`go`", "http://the.go", "**", "na→ve", "<code>go</code>", "](go)", "\ufeff"):
-        assert "".join(map(write_text, records)).count(kept) == text.count(kept)
+        assert edit.start >= done
+        assert text[edit.start : edit.end] == edit.original
+        result += [text[done : edit.start], edit.replacement]
+        done = edit.end
+    whole = "".join(block.corrected for block in blocks)
+    assert "".join([*result, text[done:]]) == whole
+    for unchanged in ("😀", "`go`", "http://the.go", "**", "na→ve", "<code>go</code>", "](go)", "\ufeff"):
+        assert whole.count(unchanged) == text.count(unchanged)
 
 
 def test_a_text_with_everything():
@@ -100,57 +110,89 @@ def test_a_text_with_everything():
     )
 
 
-def test_json_says_all_there_is_to_say():
-    (record,) = run("Hi! I has it.\n")
-    first, second = map(json.loads, Renderer("json").write(record).splitlines())
+def test_json_has_all_that_is_known():
+    (block,) = run("Hi! I has it.\n")
+    first, second = map(json.loads, Renderer("json").write(block).splitlines())
     assert (first["start"], first["end"], first["edits"]) == (0, 3, [])
+    probabilities = pytest.approx(0.731059, abs=1e-6), pytest.approx(0.268941, abs=1e-6)
     assert second == {
         "start": 4,
         "end": 13,
         "source": "I has it .",
         "edits": [{"start": 6, "end": 9, "original": "has", "replacement": "have", "type": "R:VERB:SVA"}],
         "tokens": [[1, 2, "R:VERB:SVA", "have"]],
-        "decision": "equal",
+        "verdict": "equal",
+        "index": 0,
+        "suggestion": 0,
         "margin": 0.0,
-        "choice": 0,
         "candidates": [
-            {"text": "I have it .", "f": pytest.approx(0.731059, abs=1e-6), "log_prob": -1.0},
-            {"text": "I has it .", "f": pytest.approx(0.268941, abs=1e-6), "log_prob": -2.0},
+            {"text": "I have it .", "probability": probabilities[0], "competes": True, "log_prob": -1.0},
+            {"text": "I has it .", "probability": probabilities[1], "competes": True, "log_prob": -2.0},
         ],
     }
 
 
+@pytest.mark.parametrize("probabilities", [False, True])
+def test_records_come_back_from_json(probabilities):
+    corrector = make(Opposed(), threshold=0.5)
+    text = "I has it. Der Hund ist groß und läuft sehr schnell nach Hause.\n"
+    blocks = list(corrector.correct_blocks(list(cut_blocks([text])), probabilities=probabilities))
+    assert [CorrectedBlock.from_dict(json.loads(json.dumps(block.to_dict()))) for block in blocks] == blocks
+    assert [sentence.skipped for sentence in blocks[0].sentences] == [None, "not_english"]
+    assert (blocks[0].sentences[0].candidates is not None) == probabilities
+
+
 def test_the_reranker_decides_by_the_threshold():
-    assert corrected("I has it.", reranker=Opposed(), rule=Rule(0.5)) == "I has it."
-    assert corrected("I has it.", reranker=Opposed(), rule=Rule(0.99)) == "I have it."
-    (record,) = run("I has it.", reranker=Opposed(), rule=Rule(0.5))
-    (sentence,) = record["sentences"]
-    assert (sentence["decision"], sentence["choice"]) == ("accept", 1)
-    assert sentence["margin"] == pytest.approx((1 - 0.018316) / (1 + 0.018316), abs=1e-5)
+    assert corrected("I has it.", reranker=Opposed(), threshold=0.5) == "I has it."
+    assert corrected("I has it.", reranker=Opposed(), threshold=0.99) == "I have it."
+    (block,) = run("I has it.", reranker=Opposed(), threshold=0.5)
+    (sentence,) = block.sentences
+    assert (sentence.verdict, sentence.index) == (Verdict.ACCEPT, 1)
+    assert sentence.margin == pytest.approx((1 - 0.018316) / (1 + 0.018316), abs=1e-5)
 
 
+@pytest.mark.parametrize("form", ["text", "alternatives"])
 @pytest.mark.parametrize(("name", "expected"), [("base", "I have it."), ("mbr", "I have it."), ("vote", "I has it.")])
-def test_rerankers_without_a_model(name, expected):
-    assert corrected("I has it.", reranker=load_reranker(name)) == expected
+def test_rerankers_without_a_model(name, expected, form):
+    """With and without probabilities, which text does not need."""
+    corrector = make(load_reranker(name))
+    (block,) = corrector.correct_blocks(list(cut_blocks(["I has it."])), probabilities=form != "text")
+    assert block.corrected == expected
+
+
+def test_a_text_that_vote_wrote_is_among_the_candidates():
+    class Three(Scripted):
+        def generate(self, sources, settings):
+            texts = "I have two dogs on table", "I have two dog on tables", "I has two dogs on tables"
+            return [[Hypothesis(*self.encode([text]), -1.0 - k) for k, text in enumerate(texts)] for _ in sources]
+
+    corrector = Corrector(Three(), DecodingSettings(size=3), load_reranker("vote"))
+    for probabilities in (True, False):
+        (block,) = corrector.correct_blocks(list(cut_blocks(["I has two dog on table"])), probabilities=probabilities)
+        assert block.corrected == "I have two dogs on tables"
+        assert block.sentences[0].index == 3
+    assert corrector.correct("I has two dog on table").sentences[0].candidates[3].text == "I have two dogs on tables"
+    assert corrector.correct_sentences(["I has two dog on table"]) == ["I have two dogs on tables"]
 
 
 def test_forms(tmp_path):
-    (record,) = run("I has one dog.\n")
-    written = {form: Renderer(form).write(record) for form in FORMS}
+    (block,) = run("I has one dog.\n")
+    written = {form: Renderer(form).write(block) for form in FORMS}
     assert written["text"] == "I have one dogs.\n"
     assert written["diff"] == "I [-has-]{+have+} one [-dog-]{+dogs+}.\n"
     (tmp_path / "out.m2").write_text(written["m2"])
     (sentence,) = read_m2(tmp_path / "out.m2")
     assert sentence.corrected() == "I have one dogs ."
     assert "→ 0.73  I have one dogs ." in written["alternatives"]
-    coloured = Renderer("diff", colour=True).write(record)
+    coloured = Renderer("diff", colour=True).write(block)
     assert "\033[31;9mhas\033[0m\033[32mhave\033[0m" in coloured
 
 
-def test_sentences_too_long_or_foreign_are_left():
-    records = run("I has " + "so " * 300 + "much. Der Hund ist groß und the dog läuft sehr schnell nach Hause.")
-    assert [sentence["left"] for record in records for sentence in record["sentences"]] == ["too_long", "not_english"]
-    assert not any(sentence["edits"] for record in records for sentence in record["sentences"])
+def test_sentences_too_long_or_foreign_are_skipped():
+    blocks = run("I has " + "so " * 300 + "much. Der Hund ist groß und the dog läuft sehr schnell nach Hause.")
+    sentences = [sentence for block in blocks for sentence in block.sentences]
+    assert [sentence.skipped for sentence in sentences] == ["too_long", "not_english"]
+    assert not any(sentence.edits for sentence in sentences)
 
 
 @pytest.mark.parametrize(
@@ -169,40 +211,46 @@ def test_words_that_the_model_cannot_write_tell_the_language_unless_they_may_be_
     assert is_english(words_for_language_detection(block.text, segment)) == english
 
 
-def test_the_base_models_own_scores_have_a_say_in_a_mixture():
+def test_the_base_models_scores_count_by_their_weight():
     """It gives its first choice -1 and the source -2: weighed 5, that outdoes the other's -4."""
-    mixed = Ensemble([Opposed(), Base()], weights=(1.0, 5.0))
-    (sentence,) = run("I has it", reranker=mixed)[0]["sentences"]
-    assert sentence["decision"] == "equal"
-    assert sentence["candidates"][0]["f"] == pytest.approx(1 / (1 + math.exp(4.0 - 5 * 1.0)), abs=1e-6)
-    assert corrected("I has it", reranker=mixed) != "I has it" == corrected("I has it", reranker=Opposed())
-    assert mixed.signature.endswith("|weights:1,5")
+    options = {"reranker": Ensemble([Opposed(), Base()]), "weights": {"base": 5.0}}
+    (sentence,) = run("I has it", **options)[0].sentences
+    assert sentence.verdict == Verdict.EQUAL
+    assert sentence.candidates[0].probability == pytest.approx(1 / (1 + math.exp(4.0 - 5 * 1.0)), abs=1e-6)
+    assert corrected("I has it", **options) == "I have it"
+    assert corrected("I has it", reranker=Opposed()) == "I has it"
+    assert make(**options).signature.endswith("|weights:base=5")
 
 
-def test_candidates_that_are_not_to_be_taken_have_no_part_in_f():
-    """The reranker likes the source; but that is flagged, so that the base model's correction stays."""
+class Unfinished(Scripted):
+    """The second candidate has no end."""
 
-    class Flagged(Scripted):
-        def generate(self, sources, settings):
-            return [
-                [first, Hypothesis(second.tokens[:-1], second.log_prob)]
-                for first, second in super().generate(sources, settings)
-            ]
+    def generate(self, sources, settings):
+        return [
+            [first, Hypothesis(second.tokens[:-1], second.log_prob)]
+            for first, second in super().generate(sources, settings)
+        ]
 
-    corrector = Corrector(Flagged(), DecodingSettings(size=2), Opposed(), Rule(0.5))
-    ((record, chosen),) = corrector.choose(["I has it ."])
-    assert record["flags"]["unfinished"] == [1]
-    assert (chosen.choice, chosen.f, chosen.decision) == (0, (1.0, 0.0), "equal")
+
+def test_unfinished_candidates_do_not_compete():
+    """The reranker prefers the source; but that is flagged, so that the base candidate stays."""
+    corrector = Corrector(Unfinished(), TWO, Opposed(), Settings(threshold=0.5))
+    (sentence,) = corrector.correct("I has it.").sentences
+    assert [candidate.flag for candidate in sentence.candidates] == [None, "unfinished"]
+    assert (sentence.index, sentence.verdict) == (0, Verdict.EQUAL)
+    assert [(each.probability, each.competes) for each in sentence.candidates] == [(1.0, True), (0.0, False)]
 
 
 @pytest.mark.parametrize(
-    ("top", "gap", "choice"),
+    ("top", "gap", "index"),
     [(None, None, 1), (2, 1.5, 1), (1, None, 0), (None, 0.5, 0)],  # the second's log-probability is lower by 1
 )
-def test_who_takes_part(top, gap, choice):
-    corrector = Corrector(Scripted(), DecodingSettings(size=2), Opposed(), Rule(0.5, top=top), gap=gap)
-    ((_, chosen),) = corrector.choose(["I has it ."])
-    assert chosen.choice == choice
+def test_which_candidates_compete(top, gap, index):
+    corrector = make(Opposed(), threshold=0.5, top=top, gap=gap)
+    (sentence,) = corrector.correct("I has it.").sentences
+    assert sentence.index == index
+    assert [candidate.competes for candidate in sentence.candidates] == [True, index == 1]
+    assert corrector.correct_sentences(["I has it ."]) == [["I have it .", "I has it ."][index]]
 
 
 def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
@@ -212,8 +260,8 @@ def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
     torch.set_num_threads(2)
     try:
         for threads in (2, 3, 7, 8):
-            corrector = Corrector(Scripted(), DecodingSettings(size=2), reranker, threads=threads)
-            assert corrector.score(rows) == reranker.score_many(rows) == [reranker.score_many([row])[0] for row in rows]
+            corrector = Corrector(Scripted(), TWO, reranker, threads=threads)
+            assert corrector.score(rows) == reranker.score(rows) == [reranker.score([row])[0] for row in rows]
             assert corrector.score([]) == []
             assert torch.get_num_threads() == 2
         corrector.reranker = None
@@ -223,39 +271,118 @@ def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
         torch.set_num_threads(before)
 
 
-def test_profiles(tmp_path):
-    (tmp_path / "profiles.json").write_text(
-        '{"minimal": {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 2, "weight": 0.5}}'
+def write_profile(folder, **options):
+    profile = {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 9, "drop_runaways": True, **options}
+    (folder / "profiles.json").write_text(json.dumps({"minimal": profile}))
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A tiny base model and a tiny BTR; a test may write its profiles beside the latter."""
+    folder = tmp_path_factory.mktemp("models")
+    return tiny.save_t5(folder / "base"), tiny.save_t5(folder / "btr", bidirectional=True)
+
+
+@pytest.fixture
+def tuned(models, tmp_path):
+    """The same BTR with a profile for contrast + base."""
+    folder = shutil.copytree(models[1], tmp_path / "tuned")
+    write_profile(folder, weights={"contrast": 2.0}, rerankers=["contrast", "base"])
+    return folder
+
+
+def test_a_profile_gives_the_settings(models, tuned):
+    corrector = Corrector.from_pretrained(models[0], [f"contrast:{tuned}", "base"])
+    chosen = corrector.settings
+    assert (corrector.decoding.size, chosen.top, chosen.threshold, chosen.gap) == (4, 2, 0.3, 9)
+    assert (chosen.weights, corrector.note) == ({"contrast": 2.0}, None)
+    other = Corrector.from_pretrained(
+        models[0], [f"contrast:{tuned}", "base"], candidates=1, threshold=0.5, weights={"base": 3.0}
     )
-    assert read_profile(f"btr:{tmp_path}", "minimal") == (4, 2, 0.3, 2.0, 0.5)
-    with pytest.raises(InputError, match="profile must be one of minimal, fluency, not 'nice'"):
-        read_profile(str(tmp_path), "nice")
-    with pytest.raises(InputError, match=r"profiles\.json: is no file of profiles"):
-        read_profile(str(tmp_path), "fluency")
+    assert (other.decoding.size, other.settings.top, other.settings.threshold) == (1, 1, 0.5)
+    assert other.settings.weights == {"base": 3.0}
+    with pytest.raises(InputError, match="there is no profile 'nice'; these models have minimal"):
+        Corrector.from_pretrained(models[0], [f"contrast:{tuned}", "base"], profile="nice")
+    with pytest.raises(InputError, match="5 candidates can't compete if only 4 are written"):
+        Corrector.from_pretrained(models[0], [f"contrast:{tuned}", "base"], top=5)
+    with pytest.raises(InputError, match="there is a weight for btr, but the scores are of contrast, base"):
+        Corrector.from_pretrained(models[0], [f"contrast:{tuned}", "base"], weights={"btr": 3.0})
 
 
-def scripted(options):
-    return Corrector(Scripted(), DecodingSettings(size=2), options.get("reranker"))
+@pytest.mark.parametrize("kinds", [["btr"], ["contrast"], ["btr", "base"], ["contrast", "base", "mbr"]])
+def test_a_profile_does_not_apply_to_other_rerankers(models, tuned, kinds):
+    names = [kind if kind in ("base", "mbr") else f"{kind}:{tuned}" for kind in kinds]
+    corrector = Corrector.from_pretrained(models[0], names)
+    assert corrector.settings == Settings(drop_runaways=True)
+    assert corrector.note == (
+        f"profile minimal does not apply to {' + '.join(kinds)} (it was tuned for contrast + base); "
+        "the default settings are used."
+    )
+
+
+def test_the_shipped_profile_does_not_apply_to_btr(tmp_path):
+    """It was tuned for contrast + base: its gap left one candidate, whose probability was always 1.00."""
+    (tmp_path / "text").write_text("She have two dog.\nHe go to school yesterday.\n")
+    command = ["correct", tmp_path / "text", "--reranker", "btr:btr-small", "--top", 5, "--threshold", 0]
+    done = CliRunner().invoke(app, [*map(str, command), "--alternatives"], catch_exceptions=False)
+    assert "profile minimal does not apply to btr (it was tuned for contrast + base)" in done.stderr
+    shown = [float(number) for number in re.findall(r"^  . (\d\.\d\d)  ", done.stdout, re.MULTILINE)]
+    assert len(shown) >= 6
+    assert all(0 < probability < 1 for probability in shown if probability not in (0.0, 1.0))
+    assert max(shown) < 1
+    corrector = Corrector.from_pretrained(reranker="btr:btr-small")
+    assert corrector.settings == Settings(drop_runaways=True)
+    assert corrector.note.startswith("profile minimal does not apply to btr")
+
+
+def test_models_are_loaded_once_per_process(models, tmp_path):
+    names = [f"contrast:{models[1]}", "base"]
+    first, second = (Corrector.from_pretrained(models[0], names, threshold=t) for t in (0.1, 0.2))
+    assert first.engine is second.engine
+    assert first.reranker is second.reranker
+    assert (first.settings.threshold, second.settings.threshold) == (0.1, 0.2)
+    other = shutil.copytree(models[0], tmp_path / "other")
+    before = Corrector.from_pretrained(str(other), names)
+    text = "I has two cat ."
+    signature = btr.correct(text, model=str(other), reranker=names).signature
+    assert before.engine is Corrector.from_pretrained(str(other), names).engine
+    tiny.save_t5(other, seed=7)  # another model in the same folder
+    after = Corrector.from_pretrained(str(other), names)
+    assert after.engine is not before.engine
+    assert after.reranker is before.reranker
+    assert btr.correct(text, model=str(other), reranker=names).signature == after.signature != signature
+
+
+def test_a_changed_reranker_is_loaded_anew(models, tmp_path):
+    folder = shutil.copytree(models[1], tmp_path / "btr")
+    before = Corrector.from_pretrained(models[0], f"btr:{folder}")
+    tiny.save_t5(folder, bidirectional=True, seed=7)
+    after = Corrector.from_pretrained(models[0], f"btr:{folder}")
+    assert after.reranker.signature != before.reranker.signature
+
+
+def scripted(model, reranker, **options):
+    return Corrector(Scripted(), TWO)
 
 
 def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
     text = tmp_path / "long.txt"
-    text.write_bytes(b"I has one dog.\r\n\r\n" * 2_000)  # six chunks
+    text.write_bytes(b"I has one dog.\r\n\r\n" * 2_000)  # six batches
     monkeypatch.setattr(correct_module, "load_corrector", scripted)
-    told = correct_file(text, tmp_path / "whole.txt")
+    counts = correct_file(text, tmp_path / "whole.txt")
     assert (tmp_path / "whole.txt").read_bytes() == b"I have one dogs.\r\n\r\n" * 2_000
-    assert (told["sentences"], told["changed"], told["edits"]) == (2_000, 2_000, 4_000)
+    assert (counts.sentences, counts.changed, counts.edits) == (2_000, 2_000, 4_000)
 
     class Stopped(Corrector):
         done = 0
 
-        def correct_blocks(self, blocks):
+        def correct_blocks(self, blocks, **options):
             self.done += 1
             if self.done > 3:
                 raise KeyboardInterrupt
-            return super().correct_blocks(blocks)
+            return super().correct_blocks(blocks, **options)
 
-    monkeypatch.setattr(correct_module, "load_corrector", lambda _: Stopped(Scripted(), DecodingSettings(size=2)))
+    monkeypatch.setattr(correct_module, "load_corrector", lambda *_, **__: Stopped(Scripted(), TWO))
     with pytest.raises(Interrupted, match="the same command continues"):
         correct_file(text, tmp_path / "out.txt")
     assert not (tmp_path / "out.txt").exists()
@@ -266,10 +393,10 @@ def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(correct_module, "render", full)
         with pytest.raises(OSError, match="no space"):
-            correct_file(text, tmp_path / "out.txt")  # three more chunks, and no more
+            correct_file(text, tmp_path / "out.txt")  # three more batches, and no more
     again = correct_file(text, tmp_path / "out.txt")  # only written
     assert (tmp_path / "out.txt").read_bytes() == (tmp_path / "whole.txt").read_bytes()
-    assert again == told
+    assert again == counts
     assert sorted(path.name for path in tmp_path.iterdir()) == ["long.txt", "out.txt", "whole.txt"]
 
 
@@ -283,8 +410,8 @@ def test_standard_streams(tmp_path, monkeypatch, capsys):
 def test_an_empty_text_stays_empty(tmp_path, monkeypatch):
     monkeypatch.setattr(correct_module, "load_corrector", scripted)
     (tmp_path / "empty.txt").write_text("")
-    told = correct_file(tmp_path / "empty.txt", tmp_path / "out.txt")
-    assert told == {"signature": "scripted|beam|size:2|max-length:200"}
+    counts = correct_file(tmp_path / "empty.txt", tmp_path / "out.txt")
+    assert (counts.sentences, counts.signature) == (0, "scripted|beam|size:2|max-length:200")
     assert (tmp_path / "out.txt").read_text() == ""
 
 
@@ -296,7 +423,7 @@ def test_an_empty_text_stays_empty(tmp_path, monkeypatch):
         (("t.txt", "nowhere/out.txt"), "cannot be written"),
     ],
 )
-def test_wrong_paths_are_told_before_any_model_is_loaded(tmp_path, monkeypatch, arguments, message):
+def test_wrong_paths_are_refused_before_any_model_is_loaded(tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.txt").write_text("I has it.")
     with pytest.raises(InputError, match=message):
@@ -310,67 +437,97 @@ def test_wrong_paths_are_told_before_any_model_is_loaded(tmp_path, monkeypatch, 
         ("She\0have", "a text has no zero bytes; take out character 4."),
     ],
 )
-def test_what_is_no_text_is_told_before_any_model_is_loaded(text, message):
+def test_what_is_no_text_is_refused_before_any_model_is_loaded(text, message):
     with pytest.raises(InputError, match=re.escape(message)):
         btr.correct(text, model="no-such-model")
     with pytest.raises(InputError, match=re.escape(message)):
-        correct_with(Corrector(Scripted(), DecodingSettings(size=2)), text)
+        make().correct(text)
 
 
-def test_only_words_of_common_lengths_are_remembered():
-    corrector = Corrector(Scripted(), DecodingSettings(size=2))
-    assert [corrector.see(word) for word in ("dog", "x-" * 20, "x-" * 21)] == ["dog", "x-" * 20, "x-" * 21]
-    assert corrector.see_known.cache_info().currsize == 2
+def test_only_words_of_common_lengths_are_cached():
+    class Counting(Scripted):
+        encoded = 0
+
+        def encode(self, texts):
+            self.encoded += 1
+            return super().encode(texts)
+
+    corrector = Corrector(Counting(), TWO)
+    for word, calls in (("x-" * 20, 1), ("x-" * 21, 2)):
+        before = corrector.engine.encoded
+        assert [corrector.round_trip(word) for _ in range(2)] == [word, word]
+        assert corrector.engine.encoded == before + calls
+    corrector.forget_words()
+    before = corrector.engine.encoded
+    corrector.round_trip("x-" * 20)
+    assert corrector.engine.encoded == before + 1
 
 
-def test_a_line_of_ten_thousand_words(monkeypatch):
+def test_a_line_of_ten_thousand_words():
     text = "I has one dog. " * 2_500
     assert corrected(text) == "I have one dogs. " * 2_500
 
 
-def test_tiny_models_of_all_kinds_work_together(tmp_path):
-    """Random weights propose nonsense; still only spans of edits change, and the reranker's f adds up."""
-    base, other = tiny.save_t5(tmp_path / "base"), tiny.save_t5(tmp_path / "btr", bidirectional=True)
+def test_tiny_models_of_all_kinds_work_together(models):
+    """Random weights propose nonsense; still only spans of edits change, and the probabilities add up."""
+    base, other = models
     text = "I has two cat .\n\nhe go\n"
     result = btr.correct(text, model=base, reranker=f"contrast:{other}", candidates=3)
+    assert result.sentences
     for sentence in result.sentences:
-        if "candidates" in sentence:
-            unique = {own["text"]: own["f"] for own in sentence["candidates"]}
+        unique = {candidate.text: candidate.probability for candidate in sentence.candidates or ()}
+        if unique:
             assert sum(unique.values()) == pytest.approx(1, abs=1e-4)
-        for edit in sentence["edits"]:
-            assert text[edit["start"] : edit["end"]] == edit["original"]
+        for edit in sentence.edits:
+            assert text[edit.start : edit.end] == edit.original
     assert "contrast|model:" in result.signature
 
 
-def test_several_rerankers_are_one_with_the_profile_of_the_first_that_has_any(tmp_path):
-    base, other = tiny.save_t5(tmp_path / "base"), tiny.save_t5(tmp_path / "btr", bidirectional=True)
-    profile = {"candidates": 4, "top": 2, "threshold": 0.3, "gap": 9, "weight": 0.5}
-    (tmp_path / "btr" / "profiles.json").write_text(json.dumps({"minimal": profile}))
-    corrector = Corrector.load(base, ["base", f"l2r:{base}", f"contrast:{other}"])
-    assert corrector.reranker.kind == "base+l2r+contrast"
-    assert (corrector.search.size, corrector.rule.top, corrector.rule.threshold, corrector.gap) == (4, 2, 0.3, 9)
-    assert re.search(r"\|base\|btr:.*\+l2r\|model:.*\+contrast\|.*\|weights:1,0.5,0.5\|top:2", corrector.signature)
+def test_several_rerankers_are_one(models, tmp_path):
+    """A weight counts for its kind only, whichever of the models has the profile."""
+    base, other = models[0], shutil.copytree(models[1], tmp_path / "btr")
+    write_profile(other, weights={"l2r": 0.5, "contrast": 0.25}, rerankers=["base", "l2r", "contrast"])
+    corrector = Corrector.from_pretrained(base, ["base", f"l2r:{base}", f"contrast:{other}"])
+    assert corrector.reranker.kinds == ("base", "l2r", "contrast")
+    assert re.search(
+        r"\|base\|btr:.*\+l2r\|model:.*\+contrast\|.*\|threshold:0\.3\|top:2\|.*\|weights:contrast=0\.25,l2r=0\.5",
+        corrector.signature,
+    )
     row = Candidates("he go", ("he goes", "go"), (-1.0, -3.0))
-    (scored,) = corrector.score([row])
-    parts = [own.score_many([row])[0].means for own in corrector.reranker.rerankers]
-    assert scored.means == pytest.approx([one + (two + three) / 2 for one, two, three in zip(*parts)])
+    (scored,) = corrector.score_candidates([row])
+    parts = [member.scores([row])[0] for member in corrector.reranker.members]
+    assert scored.scores == pytest.approx([one + two / 2 + three / 4 for one, two, three in zip(*parts)])
     assert parts[0] == (-1.0, -3.0)
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 7, float("nan")])
 def test_a_threshold_is_from_0_to_1(threshold):
-    with pytest.raises(InputError, match="the threshold is a difference of probabilities, from 0 to 1, not"):
-        Corrector(Scripted(), DecodingSettings(size=2), Opposed(), Rule(threshold))
+    with pytest.raises(InputError, match=r"a difference of probabilities, from 0 to 1, not|threshold can't be nan"):
+        make(Opposed(), threshold=threshold)
 
 
 def test_a_sentence_longer_than_a_block_is_counted():
     text = f"I has it. {'word ' * 4_000}\n\nI has it.\n"
-    result = correct_with(Corrector(Scripted(), DecodingSettings(size=2), Opposed(), Rule(0.5)), text)
-    assert [sentence.get("left") for sentence in result.sentences].count("too_long") == 1
-    assert "".join(write_m2({"sentences": [own]}) for own in result.sentences if not own["source"]) == ""
+    result = make(Opposed(), threshold=0.5).correct(text)
+    assert [sentence.skipped for sentence in result.sentences].count("too_long") == 1
+    long = tuple(sentence for sentence in result.sentences if not sentence.source)
+    assert long
+    assert write_m2(CorrectedBlock(0, text, long)) == ""
 
 
 @pytest.mark.parametrize("reranker", [[], ["none", "base"], ["mbr", "none"]])
 def test_none_stands_by_itself(reranker):
     with pytest.raises(InputError, match="or none by itself"):
-        Corrector.load(reranker=reranker)
+        Corrector.from_pretrained(reranker=reranker)
+
+
+def test_without_a_reranker_the_base_candidate_stays(models):
+    corrector = Corrector.from_pretrained(models[0], "none", candidates=3)
+    for sentence in corrector.correct("I has two cat .\n\nhe go\n").sentences:
+        assert (sentence.index, sentence.verdict, sentence.margin) == (0, Verdict.EQUAL, 0.0)
+
+
+def test_several_texts_are_corrected_as_each_alone():
+    corrector = make(Opposed(), threshold=0.99)
+    texts = ["I has it.", "", "The dog go.\n\nI has.", "Hi!"]
+    assert corrector.correct_many(texts) == [corrector.correct(text) for text in texts]

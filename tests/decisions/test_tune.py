@@ -27,7 +27,7 @@ def test_each_cell_is_what_rerank_gives(folder):
     for top, values, changed in zip(model.tops, model.grid, model.changed):
         for threshold, value, is_changed in zip(tuned.thresholds, values, changed):
             result = btr.rerank([folder / "good.jsonl"], threshold=threshold, top=top, gold=gold)
-            assert result.evaluation.reranked["f0.5"] == pytest.approx(value)
+            assert result.evaluation.reranked.scores["f0.5"] == pytest.approx(value)
             assert is_changed == (result.shares["accept"] > 0)
 
 
@@ -40,7 +40,7 @@ def test_the_best_cell_by_hand(folder):
     assert model.grid[0][4] == pytest.approx(100 * 1.25 * 3 / (4 + 0.25 * 3))
     assert model.grid[0][6] == pytest.approx(100 * 1.25 * 2 / (3 + 0.25 * 3))
     assert model.best.threshold == pytest.approx(0.04)  # the most careful of the best
-    assert len(model.cross_validated.settings) == 2
+    assert len(model.fold_settings) == 2
     assert "gold.m2#" in tuned.signature
 
 
@@ -57,7 +57,7 @@ def test_a_mixture_finds_who_is_right_and_rerank_takes_its_weights(folder):
     assert best.weights["good"] in WEIGHTS[1:]
     assert tuned.mixture.best_score.scores["f0.5"] == pytest.approx(100 * 1.25 * 3 / (4 + 0.25 * 3))
     result = btr.rerank(files, threshold=best.threshold, top=best.top, weights=best.weights, gold=gold)
-    assert result.evaluation.reranked == pytest.approx(tuned.mixture.best_score.scores)
+    assert result.evaluation.reranked.scores == pytest.approx(tuned.mixture.best_score.scores)
     assert "|weights:" in result.signature
 
 
