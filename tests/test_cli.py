@@ -146,11 +146,43 @@ def test_texts_on_standard_output_are_alone_there(tmp_path):
     assert "--json has the chosen texts already" in refused.stderr
 
 
-def test_unscored_sentences_are_told(tmp_path):
-    header, row = {"reranker": "btr", "signature": "s"}, {"source": "a", "candidates": ["b"], "lengths": [1]}
-    for mean, told in ((None, True), (-1.0, False)):
-        (tmp_path / "scores.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps({**row, 'means': [mean]})}\n")
-        assert ("1 of the equal could not be scored" in btr("rerank", tmp_path / "scores.jsonl").stdout) == told
+def test_unscored_sentences_are_counted(tmp_path):
+    header = {"rerankers": [{"kind": "btr", "model": None, "signature": "s"}]}
+    for score, is_shown in ((None, True), (-1.0, False)):
+        row = {"source": "a", "candidates": ["b"], "scores": [[score]]}
+        (tmp_path / "scores.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps(row)}\n")
+        done = btr("rerank", tmp_path / "scores.jsonl")
+        assert ("1 of the equal could not be scored" in done.stdout) == is_shown
+
+
+def test_weights_are_named_by_kind(tmp_path):
+    scores = tmp_path / "scores.jsonl"
+    btr("score", "examples/candidates.jsonl", "--reranker", "mbr", "--reranker", "vote", "-o", scores)
+    done = btr("rerank", scores, "--weight", "mbr=2", "--json")
+    assert json.loads(done.stdout)["settings"]["weights"] == {"mbr": 2.0}
+    for weight, message in (
+        ("2", "--weight takes KIND=WEIGHT, e.g. --weight contrast=2, not '2'"),
+        ("mbr=x", "--weight takes KIND=WEIGHT, e.g. --weight contrast=2, not 'mbr=x'"),
+        ("contrast=2", "there is a weight for contrast, but the scores are of mbr, vote"),
+    ):
+        refused = btr("rerank", scores, "--weight", weight)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr
+
+
+@pytest.mark.parametrize("device", ["/dev/stdin", "pipe"])
+def test_candidates_from_a_pipe_are_refused_as_candidates(device, tmp_path):
+    """Not as gold or references: they are read twice, which a pipe can't be."""
+    if device == "pipe":
+        os.mkfifo(tmp_path / "pipe")
+        device = tmp_path / "pipe"
+    text = (ROOT / "examples" / "candidates.jsonl").read_text()
+    done = btr("score", device, "--reranker", "mbr", "-o", tmp_path / "scores.jsonl", input=text)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"{device} (candidates): is read twice" in done.stderr
+    assert "gold" not in done.stderr
+    piped = btr("score", "-", "--reranker", "mbr", "-o", tmp_path / "scores.jsonl", input=text)
+    assert piped.returncode == 0
 
 
 def test_what_the_system_refuses_is_named(tmp_path):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import btr
+from btr import __version__
 from btr.corpus.files import PathLike, file_hash, write_lines
 from btr.errors import InputError
 from btr.records import from_json, to_json
@@ -81,7 +81,7 @@ class StudyCache:
 
     def path_of(self, stage: str, key: Key, suffix: str) -> Path:
         """Return the path of a stage's result."""
-        text = json.dumps([stage, key, btr.__version__], sort_keys=True)
+        text = json.dumps([stage, key, __version__], sort_keys=True)
         return self.folder / f"{stage}-{hashlib.sha256(text.encode()).hexdigest()[:12]}{suffix}"
 
     def start(self, stage: str, about: str | None) -> None:

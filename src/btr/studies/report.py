@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jinja2
 
-import btr
+from btr import __version__
 from btr.corpus.files import writing
 from btr.metrics import METRICS
 from btr.studies.figures import ReportFigure
@@ -83,7 +83,7 @@ def introduce(results: Results, command: str) -> list[str]:
     return [
         f"Sets: {sets}. λ and the number of candidates were tuned on {plan.validation} only.",
         f"Base model: {plan.base}.{rerankers}",
-        f"Command: {command} (btr {btr.__version__})",
+        f"Command: {command} (btr {__version__})",
         NOT_RESULTS,
         "Every number has a signature, which says what it depends on: metric and gold file with its hash, candidates, "
         "reranker, settings, versions. Point at a cell to read it; it is also listed below each table and in each line "

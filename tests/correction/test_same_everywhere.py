@@ -1,0 +1,136 @@
+"""`generate`, `score` and `rerank` with a profile give what `correct` gives, sentence by sentence."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import tiny
+
+import btr
+from btr.corpus import Candidates, read_candidates, read_lines, read_scores, write_lines
+from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
+from btr.correction.correct import correct_file
+from btr.correction.corrector import LENGTH_PENALTY, MAX_LENGTH, Corrector
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PROFILE = {
+    "candidates": 4,
+    "top": 3,
+    "threshold": 0.3,
+    "gap": 2.0,
+    "drop_runaways": True,
+    "weights": {"contrast": 2.0, "base": 0.5},
+    "rerankers": ["contrast", "base"],
+}
+
+
+def step_by_step(folder, sources, model, rerankers, profile):
+    """Return the texts of the three verbs, one after the other, with the options that `correct` has inside."""
+    generated, scores = folder / "candidates.jsonl", folder / "scores.jsonl"
+    size = Corrector.from_pretrained(model, rerankers, profile=profile).settings.candidates
+    btr.generate(
+        sources, model, generated, engine="ctranslate2", dtype="int8", size=size, max_length=MAX_LENGTH,
+        length_penalty=LENGTH_PENALTY,
+    )  # fmt: skip
+    assert btr.score(generated, rerankers, scores, profile=profile, int8=True).note is None
+    result = btr.rerank(scores, folder / "reranked.txt", profile=profile)
+    assert result.note is None
+    return result
+
+
+def all_in_one(folder, sources, model, rerankers, profile):
+    """Return the texts of `btr correct --tokenized` and of `Corrector.correct_sentences`."""
+    counts = correct_file(
+        sources, folder / "corrected.txt", tokenized=True, model=model, reranker=rerankers, profile=profile
+    )
+    corrector = Corrector.from_pretrained(model, rerankers, profile=profile)
+    texts = corrector.correct_sentences(list(read_lines(sources)))
+    assert counts.sentences == len(texts)
+    return list(read_lines(folder / "corrected.txt")), texts
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    base, reranker = tiny.save_t5(folder / "base", seed=3), tiny.save_t5(folder / "btr", bidirectional=True, seed=4)
+    (folder / "btr" / "profiles.json").write_text(json.dumps({"mine": PROFILE}))
+    return base, [f"contrast:{reranker}", "base"]
+
+
+@pytest.fixture
+def sources(tmp_path):
+    luck = random.Random(5)
+    lines = [" ".join(luck.choices(tiny.WORDS, k=luck.randint(1, 9))) for _ in range(40)]
+    write_lines(tmp_path / "sources.txt", [*lines, "", "a " * 200, "unknown words here", *lines[:3]])
+    return tmp_path / "sources.txt"
+
+
+def test_with_tiny_models(tmp_path, models, sources):
+    result = step_by_step(tmp_path, sources, *models, "mine")
+    from_file, from_list = all_in_one(tmp_path, sources, *models, "mine")
+    assert result.texts == from_file == from_list == list(read_lines(tmp_path / "reranked.txt"))
+    assert {decision.verdict.value for decision in result.decisions} == {"accept", "reject", "equal"}
+    sizes = {len(row.candidates.texts) for row in read_scores(tmp_path / "scores.jsonl")[1]}
+    assert sizes == {1, 2, 3}  # the gap and the number of candidates matter here
+
+
+@pytest.mark.parametrize("change", [{"threshold": 0.9}, {"gap": 50.0}, {"top": 1}, {"weights": {"contrast": 0.01}}])
+def test_each_setting_counts_in_both_ways(tmp_path, models, sources, change):
+    """Other settings of the profile give other texts, and the same ones both ways."""
+    base, (contrast, *others) = models
+    folder = Path(contrast.partition(":")[2])
+    texts = Corrector.from_pretrained(base, [contrast, *others], profile="mine").correct_sentences(
+        list(read_lines(sources))
+    )
+    profiles = {"mine": PROFILE, "other": {**PROFILE, **change}}
+    (folder / "profiles.json").write_text(json.dumps(profiles))
+    result = step_by_step(tmp_path, sources, *models, "other")
+    from_file, from_list = all_in_one(tmp_path, sources, *models, "other")
+    assert result.texts == from_file == from_list != texts
+
+
+def test_with_the_shipped_models(tmp_path):
+    arguments = EXAMPLES / "source.txt", DEFAULT_MODEL, list(DEFAULT_RERANKERS), "minimal"
+    result = step_by_step(tmp_path, *arguments)
+    from_file, from_list = all_in_one(tmp_path, *arguments)
+    assert result.texts == from_file == from_list
+    assert result.texts != list(read_lines(EXAMPLES / "source.txt"))
+    assert any(len(row.candidates.texts) > 1 for row in read_scores(tmp_path / "scores.jsonl")[1])
+
+
+def test_the_servers_scores_are_those_of_btr_score(tmp_path, models, sources):
+    """`/v1/score` gives what `Corrector.score_candidates` gives: here with the log-probabilities that were sent."""
+    base, rerankers = models
+    step_by_step(tmp_path, sources, base, rerankers, "mine")
+    corrector = Corrector.from_pretrained(base, rerankers, profile="mine")
+    rows = list(read_candidates(tmp_path / "candidates.jsonl"))
+    served = corrector.score_candidates(rows)
+    weights = PROFILE["weights"]
+    reranked = btr.rerank(tmp_path / "scores.jsonl", profile="mine")
+    compared = 0
+    for row, each, scored, decision in zip(
+        rows, served, read_scores(tmp_path / "scores.jsonl")[1], reranked.decisions, strict=True
+    ):
+        expected = {
+            text: weights["contrast"] * contrast + weights["base"] * log_prob
+            for text, contrast, log_prob in zip(scored.candidates.texts, *scored.scores)
+        }
+        if row.log_probs is not None:  # a blank source, or one that is too long, was not read
+            assert each.candidates == row
+            assert each.scores == tuple(expected.get(text) for text in row.texts)  # bit by bit
+            compared += len(expected) > 1
+        assert each.decision.text == decision.text
+        assert each.decision.verdict == decision.verdict
+    assert compared > 10
+
+
+def test_given_candidates_need_no_log_probabilities(models):
+    """The base model computes those that are missing; they are what it says of the same texts elsewhere."""
+    base, rerankers = models
+    corrector = Corrector.from_pretrained(base, rerankers, profile="mine")
+    texts = ("he goes", "he went on", "go")
+    (scored,) = corrector.score_candidates([Candidates("he go", texts)])
+    (sent,) = corrector.score_candidates([scored.candidates])
+    assert None not in scored.candidates.log_probs
+    assert scored == sent

@@ -1,0 +1,135 @@
+"""A reranker and a metric of another distribution work by their names in every verb, without a change here.
+
+The distribution is real but for pip: a folder on the path with modules and `.dist-info`. Every verb runs in a process
+of its own, as a user's command does.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tiny
+import yaml
+
+import btr
+from btr.corpus import read_scores
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+FILES = ["--source", EXAMPLES / "source.txt", "--reference", EXAMPLES / "reference0.txt"]
+MODULES = "outside_rerankers.py", "exact_match.py"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The environment in which the other distribution is installed."""
+    site = tmp_path_factory.mktemp("site")
+    for name in MODULES:
+        shutil.copy(ROOT / "tests" / "helpers" / name, site / name)
+    (site / "outside-1.0.dist-info").mkdir()
+    (site / "outside-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
+    (site / "outside-1.0.dist-info" / "entry_points.txt").write_text(
+        "[btr.rerankers]\nshortest = outside_rerankers:Shortest\n[btr.metrics]\nexact = exact_match:ExactMatch\n"
+    )
+    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, "OMP_WAIT_POLICY": "passive"}
+
+
+def run(environment, *arguments, **options):
+    command = [sys.executable, "-m", "btr.cli", *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, **options)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_they_are_small():
+    for name in MODULES:
+        assert len((ROOT / "tests" / "helpers" / name).read_text().splitlines()) < 100
+
+
+def test_they_are_not_here_without_the_distribution(tmp_path):
+    for arguments in (
+        ["score", EXAMPLES / "candidates.jsonl", "--reranker", "shortest", "-o", tmp_path / "scores.jsonl"],
+        ["evaluate", EXAMPLES / "base.txt", "--metric", "exact", *FILES],
+    ):
+        command = [sys.executable, "-m", "btr.cli", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 2
+        assert "one of" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def scores(installed, tmp_path_factory):
+    path = tmp_path_factory.mktemp("scores") / "scores.jsonl"
+    run(installed, "score", EXAMPLES / "candidates.jsonl", "--reranker", "shortest", "--reranker", "mbr", "-o", path)
+    return path
+
+
+def test_score(scores):
+    header, rows = read_scores(scores)
+    assert header.kinds == ("shortest", "mbr")
+    assert header.signature.startswith("shortest|version:1+mbr|")
+    for row in rows:
+        length = len(row.candidates.source.split())
+        assert row.scores[0] == tuple(-abs(len(text.split()) - length) for text in row.candidates.texts)
+
+
+def test_rerank(installed, scores, tmp_path):
+    options = ["--weight", "shortest=3", "--weight", "mbr=0", "--metric", "exact", *FILES]
+    record = json.loads(run(installed, "rerank", scores, "-o", tmp_path / "out.txt", *options, "--json").stdout)
+    chosen = (tmp_path / "out.txt").read_text().splitlines()
+    assert chosen == [decision["text"] for decision in record["decisions"]]
+    for text, row in zip(chosen, read_scores(scores)[1], strict=True):
+        shortest = row.scores[0]
+        texts = row.candidates.texts
+        assert text == texts[shortest.index(max(shortest))]
+    references = (EXAMPLES / "reference0.txt").read_text().splitlines()
+    equal = sum(text == reference for text, reference in zip(chosen, references, strict=True))
+    assert record["evaluation"]["reranked"]["scores"] == {"exact": pytest.approx(100 * equal / 20)}
+
+
+def test_tune(installed, scores):
+    options = ["--metric", "exact", *FILES, "--top", 2, "--top", 3, "--folds", 2, "--mix", "--json"]
+    record = json.loads(run(installed, "tune", scores, *options).stdout)
+    assert record["models"][0]["best_score"]["metric"] == "exact"
+    assert set(record["mixture"]["best"]["weights"]) == {"shortest", "mbr"}
+
+
+def test_correct(installed, tmp_path):
+    """With a tiny base model: among its candidates, the one whose length is nearest to the source's."""
+    model = tiny.save_t5(tmp_path / "model")
+    (tmp_path / "in.txt").write_text("I has two cat .\nhe go\n")
+    options = ["--model", model, "--candidates", 4]
+    run(
+        installed, "correct", tmp_path / "in.txt", "--tokenized", "--reranker", "shortest", *options, "-o",
+        tmp_path / "out.txt",
+    )  # fmt: skip
+    corrector = btr.Corrector.from_pretrained(model, "none", candidates=4)
+    expected = []
+    for source in ("I has two cat .", "he go"):
+        (block,) = corrector.correct(source).sentences
+        usable = [candidate.text for candidate in block.candidates if candidate.flag is None]
+        expected.append(min(usable, key=lambda text: abs(len(text.split()) - len(source.split()))))
+    assert (tmp_path / "out.txt").read_text().splitlines() == expected
+
+
+def test_study(installed, tmp_path):
+    plan = yaml.safe_load((EXAMPLES / "study.yaml").read_text())
+    plan["sets"] = {
+        "Letters": {
+            "metric": "exact",
+            "source": "examples/source.txt",
+            "reference": ["examples/reference0.txt", "examples/reference1.txt"],
+        }
+    }
+    plan["candidates"] = {"Base model": {"files": {"Letters": "examples/candidates.jsonl"}}}
+    plan["rerankers"] = {"Length": {"models": ["shortest"]}, "MBR": {"models": ["mbr"]}}
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump(plan))
+    run(installed, "study", tmp_path / "plan.yaml", "-o", tmp_path / "report", cwd=ROOT)
+    report = (tmp_path / "report" / "report.md").read_text()
+    assert "Length" in report
+    assert "Exact" in report
