@@ -1,5 +1,6 @@
 """The HTTP API and the page."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -80,7 +81,9 @@ class Service:
     ) -> Correction:
         """Correct a text."""
         self.check_length(len(text))
-        blocks = cast("list[CorrectedBlock]", await self.run(cut_paragraphs(text, markdown, candidate_edits)))
+        # Deeply nested Markdown takes seconds to parse: other requests must not wait for it.
+        jobs = await asyncio.to_thread(cut_paragraphs, text, markdown, candidate_edits)
+        blocks = cast("list[CorrectedBlock]", await self.run(jobs))
         correction = Correction.join(blocks, self.corrector.signature)
         sentences, edits = len(correction.sentences), len(correction.edits)
         self.monitoring.sentences.inc(sentences)
