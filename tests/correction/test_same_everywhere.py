@@ -20,7 +20,7 @@ PROFILE = {
     "threshold": 0.3,
     "gap": 2.0,
     "drop_runaways": True,
-    "weights": {"contrast": 2.0, "base": 0.5},
+    "weights": {"contrast": 0.4, "base": 0.3},
     "rerankers": ["contrast", "base"],
 }
 
@@ -75,19 +75,17 @@ def test_with_tiny_models(tmp_path, models, sources):
     assert sizes == {1, 2, 3}  # the gap and the number of candidates matter here
 
 
-@pytest.mark.parametrize("change", [{"threshold": 0.9}, {"gap": 50.0}, {"top": 1}, {"weights": {"contrast": 0.01}}])
-def test_each_setting_counts_in_both_ways(tmp_path, models, sources, change):
-    """Other settings of the profile give other texts, and the same ones both ways."""
-    base, (contrast, *others) = models
-    folder = Path(contrast.partition(":")[2])
-    texts = Corrector.from_pretrained(base, [contrast, *others], profile="mine").correct_sentences(
-        list(read_lines(sources))
-    )
+@pytest.mark.parametrize("change", [{"threshold": 0.9}, {"gap": 0.0}, {"top": 1}, {"weights": {"contrast": 0.01}}])
+def test_each_setting_counts(tmp_path, models, sources, change):
+    """Other settings of the profile give other decisions, and the same texts both ways."""
+    contrast = models[1][0]
     profiles = {"mine": PROFILE, "other": {**PROFILE, **change}}
-    (folder / "profiles.json").write_text(json.dumps(profiles))
+    (Path(contrast.partition(":")[2]) / "profiles.json").write_text(json.dumps(profiles))
+    before = step_by_step(tmp_path, sources, *models, "mine")
     result = step_by_step(tmp_path, sources, *models, "other")
+    assert result.decisions != before.decisions
     from_file, from_list = all_in_one(tmp_path, sources, *models, "other")
-    assert result.texts == from_file == from_list != texts
+    assert result.texts == from_file == from_list
 
 
 def test_with_the_shipped_models(tmp_path):
@@ -120,8 +118,8 @@ def test_the_servers_scores_are_those_of_btr_score(tmp_path, models, sources):
             assert each.candidates == row
             assert each.scores == tuple(expected.get(text) for text in row.texts)  # bit by bit
             compared += len(expected) > 1
-        assert each.decision.text == decision.text
-        assert each.decision.verdict == decision.verdict
+        assert (each.decision.text, each.decision.verdict) == (decision.text, decision.verdict)
+        assert [p for p in each.decision.probabilities if p] == [p for p in decision.probabilities if p]
     assert compared > 10
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from btr.corpus.scores import Header, Scored
 from btr.decisions.grid import DecisionGrid
-from btr.decisions.rerank import check_weights
 from btr.decisions.search import THRESHOLDS
 from btr.decisions.settings import Settings
 from btr.decisions.tune import read_file
@@ -135,7 +134,7 @@ class Pipeline:
 
         def measure() -> RerankerMeasures:
             header, grid = self.grid(files, dataset)
-            check_weights(settings, header)
+            settings.check_weights(header.kinds)
             if reranker.scores:  # scores that the study computed are of these candidates
                 self.check_base_candidates(grid.rows, files[0].path, generator, dataset)
             seeds = [] if reranker.mix else split_seeds(grid)
