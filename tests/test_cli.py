@@ -152,7 +152,7 @@ def test_unscored_sentences_are_counted(tmp_path):
         row = {"source": "a", "candidates": ["b"], "scores": [[score]]}
         (tmp_path / "scores.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps(row)}\n")
         done = btr("rerank", tmp_path / "scores.jsonl")
-        assert ("1 of the equal could not be scored" in done.stdout) == is_shown
+        assert ("1 of the equal have no score" in done.stdout) == is_shown
 
 
 def test_weights_are_named_by_kind(tmp_path):

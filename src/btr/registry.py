@@ -28,6 +28,7 @@ class Registry(Generic[T]):
         self._entries: dict[str, T | EntryPoint] = {
             name: EntryPoint(name, target, group) for name, target in builtin.items()
         }
+        self._points: dict[str, EntryPoint] = {}  # those of other distributions
         self._has_entry_points = False
 
     def register(self, name: str, entry: T) -> None:
@@ -39,7 +40,8 @@ class Registry(Generic[T]):
         if not self._has_entry_points:
             self._has_entry_points = True
             for point in entry_points(group=self.group):
-                self._entries.setdefault(point.name, point)
+                if point.name not in self._entries:
+                    self._entries[point.name] = self._points[point.name] = point
         return list(self._entries)
 
     def __contains__(self, name: object) -> bool:
@@ -52,6 +54,12 @@ class Registry(Generic[T]):
         if isinstance(entry, EntryPoint):
             entry = self._entries[name] = self._load(entry)
         return entry
+
+    def provider(self, name: str) -> str:
+        """Return the distribution that an entry comes from, with its version; for this package's entries its name."""
+        self.names()
+        point = self._points.get(name)
+        return f"{point.dist.name} {point.dist.version}" if point is not None and point.dist else "btr"
 
     def _load(self, point: EntryPoint) -> T:
         try:

@@ -118,7 +118,7 @@ def load_engine(model: str, engine: str, *, dtype: str = "float32", device: str 
         from btr.models.load import load
 
         return TransformersEngine(load("seq2seq", model, dtype=dtype, device=device))
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise needs_models("generating", error) from None
 
 

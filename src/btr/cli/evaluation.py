@@ -184,7 +184,7 @@ def tune(
     if plot is not None:
         try:
             from btr.studies.plots import draw_grids, save
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             raise InputError(f"drawing needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
         save(draw_grids(result), plot)
     show(result, as_json, print_tuned)

@@ -39,7 +39,7 @@ def train(
         import yaml
 
         from btr.training.plot import plot as draw
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise InputError(f"training needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
     if plot is not None:
         if recipe or output:
@@ -78,7 +78,7 @@ def compact(
     """
     try:
         from btr.models.compact import compact as make
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise needs_models("a model", error) from None
     from btr.cli.tables import print_compacted
 

@@ -105,7 +105,9 @@ def print_reranked(result: Reranked, console: Console) -> None:
             table.add_row(label, *(format(getattr(case, name), form) if case else "–" for case in cases))
     console.print(table)
     if result.unscored:
-        console.print(f"{result.unscored:,} of the equal could not be scored: a candidate or the source is too long.")
+        console.print(
+            f"{result.unscored:,} of the equal have no score (for models: a candidate or the source is too long)."
+        )
     if evaluation:
         totals = make_table("all", list(evaluation.base.columns.values()))
         totals.add_row("base", *_cells(evaluation.base.scores.values(), ".2f"))
@@ -141,15 +143,19 @@ def print_tuned(result: Tuned, console: Console) -> None:
         summary.add_row(escape(name), f"{tuning.best.top}", f"{tuning.best.threshold:g}", *scores, gain)
     console.print(summary)
     if result.mixture:
-        weights = " + ".join(f"{weight:g} · {kind}" for kind, weight in result.mixture.best.weights.items())
-        console.print(f"Mixture: {weights}", soft_wrap=True)
+        best = result.mixture.best
+        weights = " ".join(f"--weight {kind}={weight:g}" for kind, weight in best.weights.items())
+        options = f"--top {best.top} --threshold {best.threshold:g} {weights}"
+        console.print(f"The mixture is btr rerank {options}", soft_wrap=True, highlight=False)
+    if all(tuning.gain <= 0 for _, tuning in tunings):
+        console.print("There is nothing to gain: no cross-validated score is above the base score.")
     print_signature(result.signature, console)
 
 
 FLAGS = {
     "too_long": "of the sources {is_are} over the greatest length, and passed through unchanged",
     "duplicate": "of the candidates {is_are} equal to an earlier one of the source",
-    "empty": "of the candidates {is_are} empty: the source stands in the place",
+    "empty": "of the candidates {is_are} empty: the source is used instead",
     "runaway": "of the candidates {is_are} far longer than the source",
     "unfinished": "of the candidates {is_are} cut at the greatest length",
 }

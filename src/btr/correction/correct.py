@@ -13,7 +13,7 @@ from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
 from btr.correction.blocks import Block, batch_blocks, read_blocks
 from btr.correction.records import NOT_ENGLISH, TOO_LONG, CorrectedBlock, CorrectedSentence, Correction
 from btr.correction.render import FORMS, FORMS_WITH_PROBABILITIES, Renderer
-from btr.decisions import Verdict
+from btr.decisions import Settings, Verdict
 from btr.errors import InputError, needs_models
 from btr.records import Record
 from btr.resume import Share, check_output, write_windows
@@ -99,6 +99,9 @@ def correct_file(
         raise InputError(f"form must be one of {', '.join(FORMS)}, not {form!r}.")
     if tokenized and (form != "text" or markdown):
         raise InputError("tokenised sentences are corrected as plain text: no other form, no Markdown.")
+    Settings().override(
+        candidates=candidates, top=top, threshold=threshold, gap=gap, weights=weights
+    )  # are they valid?
     check_output(output, [path])
     name = "-" if os.fspath(path) == "-" else file_signature(path, "text")  # one clear error if it can't be read
     corrector = load_corrector(
@@ -157,22 +160,29 @@ def correct_tokenized(
 ) -> None:
     """Correct tokenised sentences, one per line."""
 
+    def count(source: str, text: str) -> None:
+        counts.sentences += 1
+        counts.changed += source.split() != text.split()
+
     def work(window: Sequence[str]) -> Iterator[str]:
         for source, text in zip(window, corrector.correct_sentences(window)):
-            counts.sentences += 1
-            counts.changed += source.split() != text.split()
+            count(source, text)
             yield text
 
     header = {"signature": corrector.signature, "text": name}
     rows = read_lines(path)
     write_windows(rows, work, output, header, WINDOW, "Correcting", keep_header=False, resumable=name != "-")
+    if name != "-" and os.fspath(output) != "-" and not Share.current().rank:
+        counts.sentences = counts.changed = 0  # what earlier runs and other processes wrote counts too
+        for source, text in zip(read_lines(path), read_lines(output)):
+            count(source, text)
 
 
 def load_corrector(model: str, reranker: str | Sequence[str], **options: Any) -> "Corrector":
     """Load a corrector, or say what to install."""
     try:
         from btr.correction.corrector import Corrector
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise needs_models("correcting", error) from None
     return Corrector.from_pretrained(model, reranker, **options)
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 from unicodedata import normalize
 
 import torch
@@ -30,7 +29,7 @@ from btr.decisions.settings import find_profile
 from btr.errors import InputError
 from btr.models.int8_layers import can_quantise
 from btr.models.load import choose_device
-from btr.models.locate import locate_model
+from btr.models.locate import fetch_folder
 from btr.rerankers import parse_name
 from btr.rerankers.base import Reranker
 
@@ -52,7 +51,7 @@ class ScoredCandidates:
 class Corrector:
     """Corrects text: the engine writes candidates, the reranker scores them, and the settings decide.
 
-    Without a reranker the base candidate stays, and probabilities are the base model's own.
+    Without a reranker the base candidate stays, and probabilities are the base model's own. Runaways never compete.
     """
 
     def __init__(
@@ -93,11 +92,11 @@ class Corrector:
         if not names or (NO_RERANKER in names and len(names) > 1):
             raise InputError("name one or more rerankers, or none by itself.")
         parsed = [] if names == [NO_RERANKER] else [parse_name(name) for name in names]
-        models = [located for _, located in parsed if located is not None]
+        models = [name for _, name in parsed if name is not None]
         settings, note = Settings(), None
         kinds = [kind.kind for kind, _ in parsed]
         if parsed:
-            settings, note = find_profile(profile, [Path(locate_model(name)) for name in models], kinds)
+            settings, note = find_profile(profile, [fetch_folder(name) for name in models], kinds)
         settings = settings.override(candidates=candidates, top=top, threshold=threshold, gap=gap, weights=weights)
         settings.check_weights(kinds)
         if top is None and settings.top is not None:
@@ -133,6 +132,7 @@ class Corrector:
 
     def correct_many(self, texts: Sequence[str], *, markdown: bool = False) -> list[Correction]:
         """Correct several texts; their sentences are batched together."""
+        check_list(texts)
         blocks = [list(cut_blocks(io.StringIO(check_text(text), newline="\n"), markdown)) for text in texts]
         corrected = iter(
             [block for chunk in batch_blocks(chain.from_iterable(blocks)) for block in self.correct_blocks(chunk)]
@@ -141,6 +141,7 @@ class Corrector:
 
     def correct_sentences(self, sentences: Sequence[str]) -> list[str]:
         """Correct tokenised sentences, as benchmark files have them; return one tokenised sentence for each."""
+        check_list(sentences)
         rows = generate_many(self.engine, sentences, self.decoding)
         return [choice.text for _, choice in self.decide(rows, probabilities=False)]
 
@@ -175,7 +176,7 @@ class Corrector:
             return [(row, decide_without_reranker(row, self.settings)) for row in rows]
         kept = [eligible(row, self.settings) for row in rows]
         selected = [row.select(indices) for row, indices in zip(rows, kept)]
-        contested = [k for k, row in enumerate(selected) if len(competing(row, self.settings)) > 1]
+        contested = [k for k, row in enumerate(selected) if competing(row, self.settings) not in ([], [0])]
         results: list[tuple[Candidates, Choice]] = [
             restore(row, indices, chosen, decide_without_reranker(chosen, self.settings))
             for row, indices, chosen in zip(rows, kept, selected)
@@ -189,7 +190,8 @@ class Corrector:
         reranker, settings = self.reranker, self.settings
         choices = in_threads(lambda part: reranker.choose(part, settings), contenders, self.threads)
         for k, choice in zip(contested, choices):
-            index = kept[k][choice.index] if choice.index < len(kept[k]) else len(rows[k].texts)
+            proposed = choice.index - len(kept[k])  # candidates that a reranker proposed come after all others
+            index = kept[k][choice.index] if proposed < 0 else len(rows[k].texts) + proposed
             results[k] = rows[k], replace(choice, index=index)
         return [(row, Choice(choice.text, choice.index, choice.verdict)) for row, choice in results]
 
@@ -272,3 +274,9 @@ class Corrector:
     def forget_words(self) -> None:
         """Forget all words of earlier texts."""
         self._round_trip.cache_clear()
+
+
+def check_list(texts: Sequence[str]) -> None:
+    """Refuse a text where a list of texts is expected: it would be taken for a list of characters."""
+    if isinstance(texts, str):
+        raise InputError("expected a list of texts, not one text.")

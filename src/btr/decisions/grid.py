@@ -40,7 +40,7 @@ class DecisionGrid:
         self.count_rows[replaced, self.width] = len(pairs) + np.arange(len(replaced))
         self._scores: dict[tuple[object, ...], Array] = {}
         self._competing: dict[tuple[object, ...], Array] = {}
-        self._probabilities: dict[tuple[object, ...], Array] = {}
+        self._suggestions: dict[tuple[object, ...], tuple[Array, Array]] = {}
 
     def competing(self, settings: Settings) -> Array:
         """Return which candidates compete (sentences, candidates)."""
@@ -70,26 +70,31 @@ class DecisionGrid:
 
     def probabilities(self, settings: Settings) -> Array:
         """Return f(y|x) of each candidate; NaN where one that competes could not be scored."""
+        weights = np.array([settings.weight(kind) for kind in self.distinct_kinds])
+        used, mask = np.flatnonzero(weights), self.competing(settings)
+        mixed = np.where(mask, np.tensordot(weights[used], self.scores(settings)[used], 1), -np.inf)
+        alone = mask[:, 0] & (mask.sum(1) == 1)  # only the base candidate: whatever its score, it is certain
+        mixed[alone, 0] = 0.0
+        highest = mixed.max(1, keepdims=True)
+        powers = np.exp(mixed - np.where(np.isneginf(highest), 0, highest))
+        probabilities: Array = powers / np.maximum(powers.sum(1, keepdims=True), np.finfo(float).tiny)
+        return probabilities
+
+    def suggest(self, settings: Settings) -> tuple[Array, Array]:
+        """Return the index of the candidate with the highest probability for each sentence, and its margin."""
         weights = tuple(settings.weight(kind) for kind in self.distinct_kinds)
         key = settings.top, settings.gap, settings.drop_runaways, settings.average, weights
-        if key not in self._probabilities:
-            used = [k for k, weight in enumerate(weights) if weight]
-            mask = self.competing(settings)
-            mixed = np.where(mask, np.tensordot(np.array(weights)[used], self.scores(settings)[used], 1), -np.inf)
-            alone = mask[:, 0] & (mask.sum(1) == 1)  # only the base candidate: whatever its score, it is certain
-            mixed[alone, 0] = 0.0
-            highest = mixed.max(1, keepdims=True)
-            powers = np.exp(mixed - np.where(np.isneginf(highest), 0, highest))
-            self._probabilities[key] = powers / np.maximum(powers.sum(1, keepdims=True), np.finfo(float).tiny)
-        return self._probabilities[key]
+        if key not in self._suggestions:
+            probabilities = self.probabilities(settings)
+            best = probabilities.argmax(1)
+            self._suggestions[key] = best, probabilities[np.arange(len(best)), best] - probabilities[:, 0]
+        return self._suggestions[key]
 
     def choose(self, every: Iterable[Settings]) -> Array:
         """Return the index of the candidate that each settings object chooses for each sentence."""
         chosen = []
         for settings in every:
-            probabilities = self.probabilities(settings)
-            best = probabilities.argmax(1)
-            margins = probabilities[np.arange(len(best)), best] - probabilities[:, 0]
+            best, margins = self.suggest(settings)
             accepted = margins >= settings.threshold if settings.at_least else margins > settings.threshold
             choices = np.where(accepted, best, 0)  # a margin of NaN is not accepted
             if settings.drop_runaways:

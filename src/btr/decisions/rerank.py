@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 
 from btr.corpus.files import PathLike, as_paths, write_lines
 from btr.corpus.scores import Header, Scored, read_scores
@@ -16,7 +15,7 @@ from btr.metrics import significance
 from btr.metrics.base import Array, Metric
 from btr.metrics.gold import load_gold
 from btr.metrics.results import Score
-from btr.models.locate import locate_model
+from btr.models.locate import fetch_folder
 from btr.records import Record
 from btr.resume import check_output
 
@@ -137,7 +136,7 @@ def choose_settings(header: Header, profile: str | None) -> tuple[Settings, str 
     """Return the settings of a profile of the rerankers' models, and a line to show if it does not apply."""
     if profile is None:
         return Settings(), None
-    folders = [Path(locate_model(reranker.model)) for reranker in header.rerankers if reranker.model is not None]
+    folders = [fetch_folder(reranker.model) for reranker in header.rerankers if reranker.model is not None]
     return find_profile(profile, folders, header.kinds)
 
 

@@ -11,6 +11,7 @@ from btr.errors import InputError
 from btr.records import Record
 
 PROFILES_FILE = "profiles.json"
+COMMON_PROFILES = "minimal", "fluency"  # names that may be used with any model; some models have no such profile
 AVERAGES = "log", "probability", "f"
 DEFAULT_CANDIDATES = 5
 
@@ -58,8 +59,11 @@ class Settings(Record):
             raise InputError(f"there is a weight for {unknown[0]}, but the scores are of {', '.join(kinds)}.")
 
     def override(self, **changes: Any) -> "Settings":
-        """Return the settings with each change that is not None."""
-        return replace(self, **{name: value for name, value in changes.items() if value is not None})
+        """Return the settings with each change that is not None; weights change only the kinds that they name."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        if "weights" in given:
+            given["weights"] = {**self.weights, **given["weights"]}
+        return replace(self, **given)
 
     def signature(self) -> str:
         """Return what a decision depends on beside the scores, e.g. `threshold:0.4|top:5`."""
@@ -140,9 +144,11 @@ def find_profile(name: str, folders: Sequence[Path], kinds: Sequence[str]) -> tu
     for settings in known.get(name, ()):
         if set(settings.rerankers) == wanted:
             return settings, None
-    if known and name not in known:
-        raise InputError(f"there is no profile {name!r}; these models have {', '.join(sorted(known))}.")
-    together = " + ".join(dict.fromkeys(kinds)) or "no reranker"
-    tuned = " or ".join(" + ".join(settings.rerankers) for settings in known.get(name, ()))
+    if name not in known and (known or name not in COMMON_PROFILES):
+        known_names = f"these models have {', '.join(sorted(known))}" if known else "the model has no profiles"
+        raise InputError(f"there is no profile {name!r}; {known_names}.")
+    together = " + ".join(dict.fromkeys(kinds))
+    tuned = " or ".join(" + ".join(settings.rerankers) or "no reranker" for settings in known.get(name, ()))
     why = f"it was tuned for {tuned}" if tuned else "the model has no profiles"
-    return Settings(), f"profile {name} does not apply to {together} ({why}); the default settings are used."
+    defaults = "the default settings are used: threshold 0, and all candidates compete"
+    return Settings(), f"profile {name} does not apply to {together} ({why}); {defaults}."

@@ -1,7 +1,7 @@
 """`btr tune`: which number of candidates, threshold and weights are best, and what to hope for on other sentences."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +147,7 @@ def tune_settings(grid: DecisionGrid, space: SearchSpace, folds: int) -> Tuning:
     """Find the best settings, and the score that settings found in the same way have on sentences held out."""
     crossed = cross_validate(grid, space, folds)
     best = best_settings(grid, space)
+    best = replace(best, candidates=max(best.candidates, best.top or 0), rerankers=grid.distinct_kinds)
     base = np.zeros_like(crossed.choices)
     tests = bootstrap(grid.metric, grid.counts_of(base), grid.counts_of(crossed.choices))
     test = tests[grid.metric.main_score]

@@ -74,7 +74,7 @@ def ctranslate2_version() -> str:
     """Return CTranslate2's version; where it is missing, say what to install."""
     try:
         import ctranslate2
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise needs_models("the engine ctranslate2", error) from None
     return str(ctranslate2.__version__)
 

@@ -15,6 +15,7 @@ MODEL_FILES = (
     "special_tokens_map.json",
     "added_tokens.json",
     "merges.txt",
+    "profiles.json",
     *TOKENIZER_FILES,
 )
 
@@ -40,7 +41,7 @@ def fetch_folder(name: str) -> Path:
         return Path(folder)
     try:
         from huggingface_hub import snapshot_download
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise needs_models("a model on the hub", error) from None
     try:
         fetched = Path(snapshot_download(folder, allow_patterns=list(MODEL_FILES)))

@@ -47,10 +47,13 @@ def load_reranker(
         return members[0] if len(members) == 1 else Ensemble(members)
     reranker, model = parse_name(names)
     if model is None:
-        return reranker()
+        loaded = reranker()
+        if not hasattr(loaded, "signature"):
+            raise InputError(f"the reranker {names} has no signature, which says what its scores depend on.")
+        return loaded
     try:
         return reranker.from_pretrained(model, dtype=dtype, device=device, int8=int8, budget=budget)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise needs_models(names, error) from None
 
 
@@ -63,8 +66,10 @@ def parse_name(name: str) -> "tuple[type[Reranker], str | None]":
         )
     try:
         reranker = RERANKERS[kind]
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise needs_models(name, error) from None
+    if reranker.kind != kind:
+        raise InputError(f"the reranker {kind!r} calls its kind {reranker.kind!r}; both must be the same.")
     if reranker.needs_model and not model:
         raise InputError(f"{kind} needs a model: name it as {kind}:MODEL, with a folder, a shipped model or a hub id.")
     if model and not reranker.needs_model:

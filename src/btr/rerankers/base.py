@@ -1,5 +1,6 @@
 """The protocol of all rerankers: they score candidates; probabilities and decisions follow from the scores."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Ranked:
 
 
 class Reranker(ABC):
-    """Scores the candidates of a source. A new kind defines `kind`, `title` and `scores`.
+    """Scores the candidates of a source. A new kind defines `kind`, `title`, `signature` and `scores`.
 
     Scores are comparable within one source; larger is better. A kind without a model sets `needs_model = False`; one
     with a model is built by `from_pretrained`.
@@ -73,7 +74,16 @@ class Reranker(ABC):
     def score(self, rows: Sequence[Candidates]) -> list[Scored]:
         """Score the candidates of many sources."""
         proposed = [self.propose(row) for row in rows]
-        return [Scored(row, (scores,)) for row, scores in zip(proposed, self.scores(proposed))]
+        return [Scored(row, (scores,)) for row, scores in zip(proposed, self.checked_scores(proposed))]
+
+    def checked_scores(self, rows: Sequence[Candidates]) -> list[Scores]:
+        """Return the scores of each source's candidates; refuse those of a kind that does not keep to the protocol."""
+        every = [tuple(scores) for scores in self.scores(rows)]
+        if [len(scores) for scores in every] != [len(row.texts) for row in rows]:
+            raise InputError(f"the reranker {self.kind} does not give each candidate of each source one score.")
+        if not all(score is None or math.isfinite(score) for scores in every for score in scores):
+            raise InputError(f"the reranker {self.kind} gives a score that is not a finite number.")
+        return every
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Return the score of each (source, candidate) pair; NaN for one that could not be scored.
@@ -128,6 +138,11 @@ class Ensemble(Reranker):
 
     def __init__(self, members: Sequence[Reranker]) -> None:
         self.members = members
+        proposers = [member.kind for member in members if type(member).propose is not Reranker.propose]
+        if proposers and any(member.needs_log_probs for member in members):
+            raise InputError(
+                f"{proposers[0]} adds a candidate, of which there is no log-probability; use it without base."
+            )
         self.signature = "+".join(member.signature for member in members)
         self.needs_log_probs = any(member.needs_log_probs for member in members)
 
@@ -147,7 +162,7 @@ class Ensemble(Reranker):
 
     def score(self, rows: Sequence[Candidates]) -> list[Scored]:
         proposed = [self.propose(row) for row in rows]
-        every = [member.scores(proposed) for member in self.members]
+        every = [member.checked_scores(proposed) for member in self.members]
         return [Scored(row, scores) for row, scores in zip(proposed, zip(*every))]
 
 

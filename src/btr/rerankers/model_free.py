@@ -16,7 +16,7 @@ from btr.corpus.scores import Scores
 from btr.errors import InputError
 from btr.rerankers.base import Reranker
 
-TokenEdit = tuple[int, int, str]  # first and last (exclusive) source token; the correction
+WordEdit = tuple[int, int, str]  # first and last (exclusive) source token; the correction
 SMALLEST = 1e-6  # a score of 0 would have no logarithm
 
 
@@ -60,7 +60,7 @@ class MBR(ModelFree):
     title = "MBR"
 
     def score_source(self, candidates: Candidates) -> Scores:
-        edits = [set(token_edits(candidates.source, text)) for text in candidates.texts]
+        edits = [set(word_edits(candidates.source, text)) for text in candidates.texts]
         voters = [edit for edit, text in zip(edits, candidates.texts) if text.strip()] or edits
         gains = [sum(f_half(each, voter) for voter in voters) / len(voters) for each in edits]
         return tuple(math.log(max(gain, SMALLEST)) for gain in gains)
@@ -91,25 +91,25 @@ class Vote(ModelFree):
     def score_source(self, candidates: Candidates) -> Scores:
         wanted = majority(candidates)
         consensus = apply_edits(candidates.source, wanted)
-        edits = [wanted if text == consensus else token_edits(candidates.source, text) for text in candidates.texts]
+        edits = [wanted if text == consensus else word_edits(candidates.source, text) for text in candidates.texts]
         return tuple(-float(len(set(each) ^ set(wanted))) for each in edits)
 
 
-def majority(candidates: Candidates) -> list[TokenEdit]:
+def majority(candidates: Candidates) -> list[WordEdit]:
     """Return the edits that more than half of the base model's candidates make."""
     texts = [text for index, text in enumerate(candidates.texts) if not candidates.is_flagged(index, PROPOSED)]
-    votes = Counter(edit for text in texts for edit in set(token_edits(candidates.source, text)))
+    votes = Counter(edit for text in texts for edit in set(word_edits(candidates.source, text)))
     return sorted(edit for edit, count in votes.items() if count > len(texts) / 2)
 
 
-def token_edits(source: str, text: str) -> list[TokenEdit]:
+def word_edits(source: str, text: str) -> list[WordEdit]:
     """Return what changes between two sentences, word by word."""
     before, after = source.split(), text.split()
     operations = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
     return [(a, b, " ".join(after[c:d])) for operation, a, b, c, d in operations if operation != "equal"]
 
 
-def apply_edits(source: str, edits: Sequence[TokenEdit]) -> str:
+def apply_edits(source: str, edits: Sequence[WordEdit]) -> str:
     """Return the source with edits applied in order; one that overlaps an earlier one is skipped."""
     words, output, done = source.split(), list[str](), 0
     for start, end, correction in edits:
@@ -119,7 +119,7 @@ def apply_edits(source: str, edits: Sequence[TokenEdit]) -> str:
     return " ".join(output + words[done:])
 
 
-def f_half(edits: set[TokenEdit], reference: set[TokenEdit]) -> float:
+def f_half(edits: set[WordEdit], reference: set[WordEdit]) -> float:
     """Return F0.5 of one set of edits against another."""
     correct = len(edits & reference)
     precision, recall = (correct / len(edits) if edits else 1.0), (correct / len(reference) if reference else 1.0)

@@ -104,6 +104,8 @@ class MaskedReranker(PretrainedReranker):
         """Choose among the candidates of many sources; rows that can't change a decision are not computed."""
         from btr.rerankers.until_certain import choose_until_certain
 
+        if settings.weight(self.kind) != 1:  # the bounds are those of unweighted scores
+            return super().choose(rows, settings)
         return choose_until_certain(self, rows, settings)[0]
 
     def token_log_probs(self, rows: Sequence[Candidates]) -> list[list[list[float]]]:

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from btr.corpus.candidates import Candidates, read_candidates
@@ -12,7 +11,7 @@ from btr.corpus.files import PathLike, file_signature, read_lines
 from btr.decisions.decide import eligible
 from btr.decisions.settings import Settings, find_profile
 from btr.errors import InputError
-from btr.models.locate import locate_model
+from btr.models.locate import fetch_folder
 from btr.records import Record
 from btr.rerankers import load_reranker, parse_name
 from btr.resume import check_output, write_windows
@@ -54,7 +53,7 @@ def score(
     kinds = [reranker.kind for reranker, _ in parsed]
     settings, note = Settings(), None
     if profile is not None:
-        folders = [Path(locate_model(model)) for _, model in parsed if model is not None]
+        folders = [fetch_folder(model) for _, model in parsed if model is not None]
         settings, note = find_profile(profile, folders, kinds)
     settings = settings.override(top=top, gap=gap, drop_runaways=drop_runaways)
     check_output(output, [candidates])

@@ -40,7 +40,7 @@ def serve(
         from btr.serving import log
         from btr.serving.app import make_app
         from btr.serving.server import Server
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise InputError(f"serving needs the extra 'serve': pip install 'btr-gec[serve]' ({error}).") from None
     limits = Limits(
         max_characters, max_requests, timeout, check_token(token), check_origins(allow_origin), is_loopback(host)

@@ -3,6 +3,7 @@
 from functools import cached_property
 from pathlib import Path
 
+from btr.metrics import METRICS
 from btr.metrics.gold import Gold, load_gold, short_names
 from btr.studies.cache import Key, StudyCache
 from btr.studies.plan import DataSetPlan
@@ -22,7 +23,8 @@ class DataSet:
         hashes = {kind: [cache.hash_of(path) for path in paths] for kind, paths in self.paths.items()}
         names = {kind: [path.name for path in paths] for kind, paths in self.paths.items()}  # for signatures
         levels = short_names(self.paths["gold"])
-        self.key: Key = {"metric": plan.metric, "names": names, "levels": levels, **hashes}
+        metric = {"metric": plan.metric, "provider": METRICS.provider(plan.metric)}
+        self.key: Key = {**metric, "names": names, "levels": levels, **hashes}
 
     @cached_property
     def gold(self) -> Gold:

@@ -7,7 +7,7 @@ import numpy as np
 from btr.decisions.grid import DecisionGrid
 from btr.decisions.settings import Settings
 from btr.metrics.gold import Gold
-from btr.rerankers.model_free import token_edits
+from btr.rerankers.model_free import word_edits
 from btr.studies.markup import Word
 from btr.studies.records import Example, ExampleCandidate
 
@@ -54,7 +54,7 @@ def mark_corrections(source: str, text: str) -> tuple[Word, ...]:
     words = text.split()
     corrected = [False] * len(words)
     position = end_before = 0  # in the text and in the source, after the previous edit
-    for start, end, correction in token_edits(source, text):
+    for start, end, correction in word_edits(source, text):
         position += start - end_before
         size = len(correction.split())
         for index in range(position, min(position + max(size, 1), len(words))):

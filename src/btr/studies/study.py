@@ -33,7 +33,7 @@ def study(plan: PathLike, output: PathLike) -> StudyReport:
         from btr.studies.results import collect
         from btr.studies.sections import make_sections
         from btr.studies.table import NotComputed
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise InputError(f"a study needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
     folder = Path(output)
     if folder.exists() and not folder.is_dir():

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from btr.candidates.decoding import DECODING
 from btr.candidates.generate import generate
 from btr.corpus.candidates import read_candidates
 from btr.corpus.files import write_lines
@@ -11,7 +12,7 @@ from btr.errors import InputError
 from btr.models.batches import INT8
 from btr.models.identity import model_hash
 from btr.models.locate import locate_model
-from btr.rerankers import parse_name
+from btr.rerankers import RERANKERS, parse_name
 from btr.rerankers.score import score
 from btr.studies.cache import StageFile, StudyCache
 from btr.studies.dataset import DataSet
@@ -72,7 +73,8 @@ class StudyFiles:
         )
         model = expand(plan.model or "")
         options = plan.model_dump(exclude={"files", "model"})
-        key = {"sources": sources.hash, "model": model_hash(model), **options}
+        provider = DECODING.provider(plan.method)
+        key = {"sources": sources.hash, "model": model_hash(model), "provider": provider, **options}
 
         def write(path: Path) -> str:
             return generate(sources.path, model, path, **options).signature
@@ -117,6 +119,8 @@ class StudyFiles:
         key = {
             "candidates": candidates.hash,
             "reranker": f"{kind.__module__}:{kind.__qualname__}",
+            "provider": RERANKERS.provider(kind.kind),
+            "signature": None if kind.needs_model else kind().signature,
             "model": identity,
             "int8": INT8 if is_int8 else None,
             "top": top,

@@ -48,7 +48,7 @@ class Batch:
 class Objective(ABC):
     """How one kind of model is trained, validated and described."""
 
-    model_kind: ClassVar[str]  # the kind of model that training starts from and saves (models/start.py)
+    model_kind: ClassVar[str]  # the kind of model that training starts from and saves (models/initial.py)
     reranker: ClassVar[str | None] = None  # the kind of reranker that the model becomes; None: it writes corrections
     settings: ClassVar[tuple[str, ...]] = ()  # the keys of a recipe's `objective` that apply to it
     is_t5: ClassVar[bool] = False  # whether pre-training, freeze_embeddings and vocabulary: used are possible
