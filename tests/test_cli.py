@@ -245,7 +245,7 @@ def test_evaluation_needs_no_torch(tmp_path):
         assert json.loads(run(*EVALUATE, "--metric", metric, "--json").stdout)["metric"] == metric
     scores = tmp_path / "scores.jsonl"
     assert run("score", "examples/candidates.jsonl", "--reranker", "mbr", "-o", scores).returncode == 0
-    assert json.loads(run("rerank", scores, "--json").stdout)["sentences"] == 20
+    assert len(json.loads(run("rerank", scores, "--json").stdout)["decisions"]) == 20
     refused = run("score", "examples/candidates.jsonl", "--reranker", "btr:x", "-o", scores)
     assert refused.returncode == 2
     assert "needs what the extra 'models' installs" in refused.stderr

@@ -105,9 +105,8 @@ def print_reranked(result: Reranked, console: Console) -> None:
             table.add_row(label, *(format(getattr(case, name), form) if case else "–" for case in cases))
     console.print(table)
     if result.unscored:
-        console.print(
-            f"{result.unscored:,} of the equal have no score (for models: a candidate or the source is too long)."
-        )
+        reason = "for models: a candidate or the source is too long"
+        console.print(f"{result.unscored:,} of the equal have no score ({reason}).")
     if evaluation:
         totals = make_table("all", list(evaluation.base.columns.values()))
         totals.add_row("base", *_cells(evaluation.base.scores.values(), ".2f"))

@@ -99,9 +99,8 @@ def correct_file(
         raise InputError(f"form must be one of {', '.join(FORMS)}, not {form!r}.")
     if tokenized and (form != "text" or markdown):
         raise InputError("tokenised sentences are corrected as plain text: no other form, no Markdown.")
-    Settings().override(
-        candidates=candidates, top=top, threshold=threshold, gap=gap, weights=weights
-    )  # are they valid?
+    # Refuse bad settings before models are loaded.
+    Settings().override(candidates=candidates, top=top, threshold=threshold, gap=gap, weights=weights)
     check_output(output, [path])
     name = "-" if os.fspath(path) == "-" else file_signature(path, "text")  # one clear error if it can't be read
     corrector = load_corrector(
