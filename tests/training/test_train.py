@@ -350,7 +350,7 @@ def test_ctrl_c_loses_nothing(tmp_path, place):
 
     watcher = threading.Thread(target=interrupt, daemon=True)
     watcher.start()
-    with pytest.raises(Interrupted, match="the same command goes on where it was"):
+    with pytest.raises(Interrupted, match="the same command continues where it stopped"):
         btr.train(recipe, tmp_path / "run")
     watcher.join()
     before = read_log(tmp_path / "run")

@@ -55,9 +55,9 @@ def is_usable(candidates: Candidates, index: int) -> bool:
 
 
 def eligible(candidates: Candidates, settings: Settings) -> list[int]:
-    """Return the indices that number, gap and the runaway filter let through; the base candidate always is one.
+    """Return the indices of the candidates that `top`, `gap` and `drop_runaways` let through; the first always is one.
 
-    Without log-probabilities there is no gap to measure, and all stay. Number and gap are about what the base model
+    Without log-probabilities there is no gap to measure, and all stay. `top` and `gap` are about what the base model
     wrote: a candidate that a reranker proposed stays.
     """
     log_probs = candidates.log_probs
@@ -93,6 +93,7 @@ def decide(scored: Scored, kinds: Sequence[str], settings: Settings) -> Decision
     indices = competing(candidates, settings)
     combined = combine(scored.scores, kinds, indices, settings)
     scores = [combined[index] for index in indices]
+    # The base candidate alone needs no score: its probability is 1.
     values = [0.0] if indices == [0] else [score for score in scores if score is not None]
     probabilities = [0.0] * len(candidates.texts)
     suggestion, margin = 0, 0.0
@@ -149,7 +150,7 @@ def average(every: Sequence[Scores], settings: Settings, indices: Sequence[int])
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """Return shares that grow with the scores and add up to one. None is 0, which means "does not compete"."""
+    """Return shares that grow with the scores and add up to 1. Each is above 0: that would mean "does not compete"."""
     highest = max(scores)
     powers = [math.exp(max(score - highest, -MAX_EXPONENT)) for score in scores]
     total = sum(powers)

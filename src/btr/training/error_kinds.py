@@ -205,7 +205,7 @@ def learners_kind(learners: Learners) -> Kind:
     return written
 
 
-def check_weights(weights: Mapping[str, float], kinds: Iterable[str]) -> None:
+def check_error_weights(weights: Mapping[str, float], kinds: Iterable[str]) -> None:
     """Refuse unknown kinds, and weights below 0."""
     for kind, weight in weights.items():
         if kind not in kinds or weight < 0:

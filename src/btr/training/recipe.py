@@ -39,10 +39,10 @@ class Synthetic(Part):
 
     @model_validator(mode="after")
     def _known_kinds(self) -> "Synthetic":
-        from btr.training.error_kinds import KINDS, LEARNERS, check_weights
+        from btr.training.error_kinds import KINDS, LEARNERS, check_error_weights
 
         try:
-            check_weights(self.weights, [*KINDS, LEARNERS] if self.learners else KINDS)
+            check_error_weights(self.weights, [*KINDS, LEARNERS] if self.learners else KINDS)
         except InputError as error:
             raise ValueError(str(error).rstrip(".")) from None
         return self

@@ -20,7 +20,7 @@ from btr.training.error_kinds import (
     Kind,
     Word,
     Words,
-    check_weights,
+    check_error_weights,
     learners_kind,
 )
 from btr.training.learners import Learners
@@ -48,7 +48,7 @@ class Corrupter:
     ) -> None:
         self.kinds = {**KINDS, **({LEARNERS: learners_kind(Learners(learners))} if learners else {})}
         self.weights = WEIGHTS | ({LEARNERS: LEARNERS_WEIGHT} if learners else {}) | dict(weights or {})
-        check_weights(self.weights, self.kinds)
+        check_error_weights(self.weights, self.kinds)
         if not 0 <= clean <= 1 or errors < 1 - clean:
             raise InputError(f"{errors:g} errors per sentence and a share of {clean:g} clean cannot go together.")
         self.seed, self.errors, self.clean = seed, errors, clean

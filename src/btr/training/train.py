@@ -62,8 +62,8 @@ def train(
 ) -> Trained:
     """Train a model by a recipe.
 
-    A run that was stopped goes on where it was. `changes` replace what the recipe says; `max_steps` ends the run early,
-    and a later call goes on.
+    A run that was stopped continues where it stopped. `changes` replace what the recipe says; `max_steps` ends the run
+    early, and a later call continues it.
     """
     run = Path(output)
     settings = read_recipe(recipe, changes)
@@ -175,7 +175,9 @@ def follow(
                 trainer.save()
             saved = time.monotonic()
         if is_stopped:
-            raise Interrupted(f"interrupted; the same command goes on where it was ({trainer.run} holds what is done).")
+            raise Interrupted(
+                f"interrupted; the same command continues where it stopped ({trainer.run} holds what is done)."
+            )
     if trainer.complete and progress.validated < progress.step:  # within an epoch
         validate(trainer, validator, log)
 
