@@ -531,3 +531,16 @@ def test_several_texts_are_corrected_as_each_alone():
     corrector = make(Opposed(), threshold=0.99)
     texts = ["I has it.", "", "The dog go.\n\nI has.", "Hi!"]
     assert corrector.correct_many(texts) == [corrector.correct(text) for text in texts]
+
+
+def test_one_text_is_no_list_of_texts():
+    corrector = Corrector(Scripted(), DecodingSettings(size=2))
+    for method in (corrector.correct_many, corrector.correct_sentences):
+        with pytest.raises(InputError, match="expected a list of texts, not one text"):
+            method("I has it .")
+
+
+def test_bad_settings_are_refused_before_any_model_is_loaded(tmp_path):
+    (tmp_path / "t.txt").write_text("I has it.")
+    with pytest.raises(InputError, match="the threshold is a difference of probabilities"):
+        correct_file(tmp_path / "t.txt", model="no-such-model", threshold=7)

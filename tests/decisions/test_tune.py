@@ -1,5 +1,7 @@
 """`btr tune` on four sentences that can be scored by hand."""
 
+import json
+
 import pytest
 from four import EQUAL, ROWS, write_gold, write_scores
 from typer.testing import CliRunner
@@ -7,6 +9,7 @@ from typer.testing import CliRunner
 import btr
 from btr.cli import app
 from btr.decisions.search import WEIGHTS
+from btr.decisions.settings import find_profile
 from btr.errors import InputError
 
 
@@ -102,3 +105,24 @@ def test_refusals(folder):
             verb([folder / "empty.jsonl"], gold=gold)
     with pytest.raises(InputError, match="name at least one scores file"):
         btr.tune([], gold=gold)
+
+
+def test_the_best_settings_are_a_profile_of_their_rerankers(folder):
+    best = btr.tune(folder / "good.jsonl", gold=folder / "gold.m2", folds=2).models[0].best
+    assert best.rerankers == ("good",)
+    assert best.candidates >= best.top
+    (folder / "profiles.json").write_text(json.dumps({"mine": best.to_dict()}))
+    assert find_profile("mine", [folder], ["good"]) == (best, None)
+    for name, folders in (("mine", []), ("other", [folder])):
+        with pytest.raises(InputError, match=f"there is no profile '{name}'"):
+            find_profile(name, folders, ["good"])
+    _, note = find_profile("minimal", [], ["good"])
+    assert note == (
+        "profile minimal does not apply to good (the model has no profiles); the default settings are used: "
+        "threshold 0, and all candidates compete."
+    )
+
+
+def test_weights_change_only_the_kinds_that_they_name():
+    settings = btr.Settings(weights={"contrast": 2.0, "base": 3.0})
+    assert settings.override(weights={"base": 1.0}).weights == {"contrast": 2.0, "base": 1.0}

@@ -15,7 +15,7 @@ from btr.rerankers import RERANKERS, load_reranker
 from btr.rerankers.base import Ensemble, Ranked
 from btr.rerankers.encoders import BERT
 from btr.rerankers.left_to_right import LeftToRight, RightToLeft
-from btr.rerankers.model_free import MBR, Base, Vote, apply_edits, f_half, token_edits
+from btr.rerankers.model_free import MBR, Base, Vote, apply_edits, f_half, word_edits
 
 ROWS = [
     Candidates("I has two cat .", ("I have two cats .", "I have two cat .", "", "I have two cats .")),
@@ -114,7 +114,7 @@ def test_base_is_the_base_models_log_probability():
 
 def test_edits_and_back():
     source, text = "I has two cat .", "Today I have two cats"
-    edits = token_edits(source, text)
+    edits = word_edits(source, text)
     assert edits == [(0, 0, "Today"), (1, 2, "have"), (3, 5, "cats")]
     assert apply_edits(source, edits) == text
 
@@ -273,3 +273,44 @@ def test_every_kind_has_what_tables_and_headers_need():
 def test_names_are_checked(name, message):
     with pytest.raises(InputError, match=message):
         load_reranker(name)
+
+
+class Outside(Vote):
+    """Stands for a reranker of another package, which may not keep to the protocol."""
+
+    kind = "outside"
+
+    def __init__(self, every=None):
+        super().__init__()
+        self.every = every
+
+    def propose(self, candidates):
+        return candidates
+
+    def scores(self, rows):
+        return super().scores(rows) if self.every is None else self.every
+
+
+@pytest.mark.parametrize(
+    ("every", "message"),
+    [
+        ([(0.0,)], "the reranker outside does not give each candidate of each source one score"),
+        ([], "the reranker outside does not give each candidate of each source one score"),
+        ([(0.0, math.nan)], "the reranker outside gives a score that is not a finite number"),
+    ],
+)
+def test_scores_that_break_the_protocol_are_refused(every, message):
+    for reranker in (Outside(every), Ensemble([MBR(), Outside(every)])):
+        with pytest.raises(InputError, match=message):
+            reranker.decide("a b", ["a c", "a d"])
+
+
+def test_a_reranker_that_adds_candidates_has_no_log_probabilities_for_base():
+    with pytest.raises(InputError, match="vote adds a candidate, of which there is no log-probability"):
+        load_reranker(["vote", "base"])
+
+
+def test_a_registered_name_is_the_kind():
+    RERANKERS.register("another", Outside)
+    with pytest.raises(InputError, match="the reranker 'another' calls its kind 'outside'"):
+        load_reranker("another")

@@ -177,3 +177,11 @@ def test_on_real_candidates(data, reranker):
     rows = list(read_candidates(data / "conll13" / "t5gec-candidates.jsonl"))[:40]
     rule = Settings(threshold=0.4)
     assert summary(reranker.choose(rows, rule)) == by_full_scores(reranker, rows, rule)
+
+
+@pytest.mark.parametrize("weight", [0.25, 8.0])
+def test_weights_count(reranker, weight):
+    """A weight changes how sure f is, and so which suggestions pass the threshold."""
+    rows, rule = random_rows(40), Settings(threshold=0.1, weights={"btr": weight})
+    assert summary(reranker.choose(rows, rule)) == by_full_scores(reranker, rows, rule)
+    assert by_full_scores(reranker, rows, rule) != by_full_scores(reranker, rows, replace(rule, weights={}))
