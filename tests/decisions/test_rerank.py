@@ -170,7 +170,8 @@ def test_a_profile_gives_all_settings_and_options_override_them(tmp_path):
     result = btr.rerank(other, profile="careful")
     assert result.settings == btr.Settings()
     assert result.note == (
-        "profile careful does not apply to other (it was tuned for good); the default settings are used."
+        "profile careful does not apply to other (it was tuned for good); the default settings are used: "
+        "threshold 0, and all candidates compete."
     )
 
 
