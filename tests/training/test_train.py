@@ -181,9 +181,9 @@ def test_killed_and_resumed_the_weights_are_the_same(tmp_path):
 
 
 LAUNCHERS = {
-    "torchrun": "torch.distributed.run --nproc-per-node 2",
+    "torchrun": "torch.distributed.run --standalone --nproc-per-node 2",  # a port of its own: tests run side by side
     "accelerate": "accelerate.commands.launch --multi_gpu --num_processes 2 --num_machines 1 --mixed_precision no "
-    "--dynamo_backend no",
+    "--dynamo_backend no --main_process_port 0",  # any port that is free
 }
 
 
