@@ -97,6 +97,8 @@ def train(
             write_card(run / "model", settings, run)
     best = read_history(run).best if accelerator.is_main_process else None
     (best,) = broadcast_object_list([best])
+    # Gloo frees the tensors of the broadcast in a thread that needs the GIL, which ending holds: a barrier has none.
+    accelerator.wait_for_everyone()
     accelerator.end_training()
     return Trained(
         str(run),
