@@ -46,8 +46,8 @@ def test_a_string_is_one_path(scores):
 
 def test_as_json(scores):
     record = btr.rerank(scores, threshold=0.49).to_dict()
-    assert list(record) == ["decisions", "shares", "unscored", "settings", "signature"]
-    assert (len(record["decisions"]), record["settings"]["threshold"]) == (20, 0.49)
+    assert list(record) == ["sentences", "decisions", "shares", "unscored", "settings", "signature"]
+    assert (record["sentences"], len(record["decisions"]), record["settings"]["threshold"]) == (20, 20, 0.49)
     assert set(record["decisions"][5]) == {"text", "index", "verdict", "suggestion", "probabilities", "margin"}
 
 

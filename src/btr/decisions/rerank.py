@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Any
 
 from btr.corpus.files import PathLike, as_paths, write_lines
 from btr.corpus.scores import Header, Scored, read_scores
@@ -57,6 +58,10 @@ class Reranked(Record):
     def texts(self) -> list[str]:
         """Return the chosen texts."""
         return [decision.text for decision in self.decisions]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it, with the number of sentences."""
+        return {"sentences": len(self.decisions), **super().to_dict()}
 
 
 def rerank(
