@@ -42,6 +42,14 @@ def test_a_string_is_one_path(scores):
     listed = btr.rerank([str(scores)], threshold=0.49, gold=[str(EXAMPLES / "gold.m2")])
     assert single == listed
     assert single.evaluation is not None
+    base, gold = str(EXAMPLES / "base.txt"), str(EXAMPLES / "gold.m2")
+    assert btr.evaluate(base, gold=gold) == btr.evaluate([base], gold=[gold])
+    reference = str(EXAMPLES / "reference0.txt")
+    by_gleu = [
+        btr.evaluate(base, metric="gleu", source=EXAMPLES / "source.txt", reference=given, resamples=0)
+        for given in (reference, [reference])
+    ]
+    assert by_gleu[0] == by_gleu[1]
 
 
 def test_as_json(scores):
