@@ -84,6 +84,13 @@ class Trainer:
         warmup = settings.warmup_steps or round(settings.warmup_epochs * len(self.updates))
         self.warmup = max(1, warmup) if settings.warmup_steps or settings.warmup_epochs else 0
 
+    def release(self) -> None:
+        """Let go of the module that DDP wraps while the process group lives.
+
+        As the group's last owner it would end the group's threads while it holds the GIL, for which they may wait.
+        """
+        self.loss, self.optimizer = self.accelerator.free_memory(self.loss, self.optimizer)
+
     def load_others(self) -> tuple[dict[str, torch.Tensor], float]:
         """Return the weights to average with, the first ones and those of other models, and their share in all."""
         recipe, shares = self.recipe, self.recipe.average_with

@@ -87,6 +87,9 @@ def train(
     with StopRequest() as stop, RunLog(run, accelerator, before, progress.validated, trainer.steps) as log:
         try:
             follow(trainer, validator, log, stop, max_steps)
+        except BaseException:
+            trainer.release()
+            raise
         finally:
             if accelerator.is_main_process:
                 collect_facts(trainer).write(run)
@@ -97,6 +100,8 @@ def train(
             write_card(run / "model", settings, run)
     best = read_history(run).best if accelerator.is_main_process else None
     (best,) = broadcast_object_list([best])
+    complete = trainer.complete
+    trainer.release()
     # Gloo frees the tensors of the broadcast in a thread that needs the GIL, which ending holds: a barrier has none.
     accelerator.wait_for_everyone()
     accelerator.end_training()
@@ -107,7 +112,7 @@ def train(
         progress.epoch,
         progress.tokens,
         round(progress.tokens / max(1e-9, progress.seconds), 1),
-        trainer.complete,
+        complete,
         best.measures if best else None,
         str(run / "model") if has_model else None,
     )
