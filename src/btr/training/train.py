@@ -99,10 +99,9 @@ def train(
         if has_model:
             write_card(run / "model", settings, run)
     best = read_history(run).best if accelerator.is_main_process else None
-    (best,) = broadcast_object_list([best])
     complete = trainer.complete
     trainer.release()
-    # Gloo frees the tensors of the broadcast in a thread that needs the GIL, which ending holds: a barrier has none.
+    # No broadcast here: gloo frees its tensors in a thread that needs the GIL, which destroying the group holds.
     accelerator.wait_for_everyone()
     accelerator.end_training()
     return Trained(
