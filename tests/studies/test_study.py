@@ -511,7 +511,7 @@ import sys
 class Missing:
     def find_spec(self, name, *_):
         if name.partition(".")[0] == {missing!r}:
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Missing())
 sys.argv = ["btr", "study", "study.yaml", "-o", "report"]

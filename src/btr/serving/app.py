@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any, cast
@@ -50,6 +51,7 @@ class Service:
         self.corrector, self.limits, self.names = corrector, limits, names
         self.monitoring = Monitoring()
         self.worker = Worker(corrector)
+        self.parser = ThreadPoolExecutor(1, "btr-parser")
         self.batcher: Batcher[Job, Result] = Batcher(self.run_models, size, BATCH_CHARACTERS, limits.max_requests)
         self.monitoring.open_requests.set_function(lambda: len(self.batcher.open))
 
@@ -82,7 +84,8 @@ class Service:
         """Correct a text."""
         self.check_length(len(text))
         # Deeply nested Markdown takes seconds to parse: other requests must not wait for it.
-        jobs = await asyncio.to_thread(cut_paragraphs, text, markdown, candidate_edits)
+        loop = asyncio.get_running_loop()
+        jobs = await loop.run_in_executor(self.parser, cut_paragraphs, text, markdown, candidate_edits)
         blocks = cast("list[CorrectedBlock]", await self.run(jobs))
         correction = Correction.join(blocks, self.corrector.signature)
         sentences, edits = len(correction.sentences), len(correction.edits)
@@ -112,6 +115,7 @@ def make_app(corrector: Corrector, limits: Limits, names: tuple[str, str | None]
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         service.batcher.close()
+        service.parser.shutdown(wait=False)
 
     api = FastAPI(
         title="btr", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
