@@ -71,7 +71,7 @@ def read_scores(path: PathLike) -> tuple[Header, Iterator[Scored]]:
     lines = enumerate(read_lines(path), 1)
     _, first = next(lines, (1, ""))
     record = parse_json(first, path, 1) if first else {}
-    header = _parse_header(record, path)
+    header = parse_header(record, path)
 
     def rows() -> Iterator[Scored]:
         number = 1
@@ -86,10 +86,11 @@ def read_scores(path: PathLike) -> tuple[Header, Iterator[Scored]]:
     return header, rows()
 
 
-def _parse_header(record: Mapping[str, Any], path: PathLike) -> Header:
+def parse_header(record: Mapping[str, Any], path: PathLike, *, is_empty_valid: bool = False) -> Header:
+    """Check a header; a file of edit tables may have no reranker."""
     try:
         names = tuple(RerankerName(row["kind"], row.get("model"), row["signature"]) for row in record["rerankers"])
-        valid = bool(names) and all(isinstance(name.kind, str) and isinstance(name.signature, str) for name in names)
+        valid = (bool(names) or is_empty_valid) and all(isinstance(name.kind, str) and isinstance(name.signature, str) for name in names)
         valid = valid and all(isinstance(name.model, str | None) for name in names)
     except (KeyError, TypeError, AttributeError):
         valid = False

@@ -24,6 +24,8 @@ OPERATIONS = {"M": "Missing", "R": "Replacement", "U": "Unnecessary"}
 # Words of the source times words of the hypothesis: ERRANT compares all pairs, and takes minutes to hours beyond this.
 MAX_WORD_PAIRS = 4_000_000
 
+PARSED_TOGETHER = 64  # texts per batch of spaCy's pipe
+
 SPACY_LOCK = RLock()  # one thread at a time parses: what spaCy reads within `discard_parses` is freed at its end
 
 Key = tuple[int | str, ...]  # what must agree for two edits to be equal
@@ -221,8 +223,39 @@ def extract_edits(source: str, hypothesis: str) -> list[Edit]:
             f"a source of {words:,} words against {others:,} is too long for ERRANT; split it, or choose --metric m2."
         )
     with SPACY_LOCK:
-        edits = load_annotator().annotate(_parse(source), _parse(hypothesis))
-        return [Edit(edit.o_start, edit.o_end, edit.type, (" ".join(t.text for t in edit.c_toks),)) for edit in edits]
+        return [to_edit(edit) for edit in load_annotator().annotate(_parse(source), _parse(hypothesis))]
+
+
+def extract_many(pairs: Sequence[tuple[str, str]]) -> list[list[Edit] | None]:
+    """Return the edits of many (source, hypothesis) pairs, as `extract_edits` does; None for a pair that is too long.
+
+    All texts are parsed in one stream, which takes half the time.
+    """
+    words = {text: text.split() for pair in pairs for text in pair}
+    is_changed = [words[source] != words[text] for source, text in pairs]
+    fits = [len(words[source]) * len(words[text]) <= MAX_WORD_PAIRS for source, text in pairs]
+    needed = [pair for pair, changed, short in zip(pairs, is_changed, fits) if changed and short]
+    if not needed:
+        return [[] if short or not changed else None for changed, short in zip(is_changed, fits)]
+    from spacy.tokens import Doc
+
+    with SPACY_LOCK:
+        annotator = load_annotator()
+        texts = list(dict.fromkeys(text for pair in needed for text in pair))
+        docs = annotator.nlp.pipe((Doc(annotator.nlp.vocab, words[text]) for text in texts), batch_size=PARSED_TOGETHER)
+        parsed = dict(zip(texts, docs))
+        edits: list[list[Edit] | None] = []
+        for (source, text), changed, short in zip(pairs, is_changed, fits):
+            if changed and short:
+                edits.append([to_edit(edit) for edit in annotator.annotate(parsed[source], parsed[text])])
+            else:
+                edits.append(None if changed else [])
+    return edits
+
+
+def to_edit(edit: Any) -> Edit:
+    """Return one of ERRANT's edits as ours."""
+    return Edit(edit.o_start, edit.o_end, edit.type, (" ".join(token.text for token in edit.c_toks),))
 
 
 @contextmanager

@@ -1,0 +1,131 @@
+"""Fit a judge: penalised logistic regression of "is this edit in the gold?" on the features of edits, over several sets.
+
+The sets' annotators differ in how many edits they make of each kind. So each set has deviations from the common
+weights of operations and types while the judge is fitted; the judge that is saved is what the sets share.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from btr.corpus.edits import EditKey, EditTable
+from btr.corpus.m2 import Sentence
+from btr.decisions.edit_features import compute_features
+from btr.decisions.judge import Judge
+from btr.errors import InputError
+from btr.metrics.base import Array
+from btr.metrics.errant import extract_many, load_annotator
+from btr.metrics.gold import Gold
+from btr.pool import parallel_map
+
+OPERATIONS = "M", "R", "U"
+MIN_EDITS_PER_TYPE = 20  # a rarer type has no weight of its own
+# A column times a scale s is penalised by 1/s²: features hardly, types more, the sets' deviations most.
+FEATURE_SCALE, TYPE_SCALE, SET_SCALE = 10.0, 0.7, 0.5
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Edit tables of a set with gold: one label per edit, whether it is right."""
+
+    name: str
+    tables: Sequence[EditTable]
+    rerankers: tuple[str, ...]  # kinds, one per log-odds
+    labels: Sequence[Array]
+
+    def select(self, numbers: Sequence[int]) -> "LabelledSet":
+        """Return some of the sentences."""
+        tables, labels = [self.tables[k] for k in numbers], [self.labels[k] for k in numbers]
+        return LabelledSet(self.name, tables, self.rerankers, labels)
+
+
+def label_edits(tables: Sequence[EditTable], gold: Gold) -> list[Array]:
+    """Return for each edit of each table whether it is right.
+
+    It is, if an annotator made it, or if ERRANT finds it between the source and an annotator's corrected sentence.
+    """
+    size = 64
+    pairs = [(table.candidates.source, text) for table, texts in zip(tables, gold.references) for text in texts]
+    load_annotator()
+    chunks = [pairs[start : start + size] for start in range(0, len(pairs), size)]
+    extracted = iter([edits for chunk in parallel_map(extract_many, chunks, min_per_process=2) for edits in chunk])
+    sentences: Sequence[Sentence] = getattr(gold.metric, "sentences", ())
+    labels = []
+    for number, (table, texts) in enumerate(zip(tables, gold.references)):
+        right = {
+            EditKey(edit.start, edit.end, edit.corrections[0]) for _ in texts for edit in next(extracted) or ()
+        }
+        if sentences:
+            edits = (edit for each in sentences[number].annotations.values() for edit in each)
+            right |= {EditKey(edit.start, edit.end, text) for edit in edits for text in edit.corrections}
+        labels.append(np.array([edit.key in right for edit in table.edits], dtype=bool))
+    return labels
+
+
+def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge | None = None) -> Judge:
+    """Fit a judge with these features on several sets together.
+
+    With `prior`, an existing judge is adapted: its log-odds are one more feature, which is hardly penalised, and all
+    weights are penalised as deviations from it. A hundred sentences are enough for that.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    numbers = np.concatenate([np.zeros((0, len(features))), *(feature_rows(each, features) for each in sets)])
+    labels = np.concatenate([label for each in sets for label in each.labels]) if sets else np.zeros(0)
+    if len(set(labels.tolist())) < 2:
+        raise InputError("a judge needs edits that are right and edits that are wrong; give it more sentences.")
+    kinds = [edit.type for each in sets for table in each.tables for edit in table.edits]
+    complete = ~np.isnan(numbers).any(1)
+    owners = np.repeat(np.arange(len(sets)), [sum(map(len, each.labels)) for each in sets])
+    counts = Counter(np.array(kinds)[complete].tolist())
+    types = sorted(kind for kind, count in counts.items() if count >= MIN_EDITS_PER_TYPE)
+    one_hot = np.array([[kind[:1] == name for name in OPERATIONS] + [kind == name for name in types] for kind in kinds])
+    scale = TYPE_SCALE if prior is not None else FEATURE_SCALE
+    means, spreads = numbers[complete].mean(0), np.maximum(numbers[complete].std(0), 1e-6)
+    columns = [scale * (numbers - means) / spreads, TYPE_SCALE * one_hot]
+    if len(sets) > 1:
+        for number in range(len(sets)):
+            inside = (owners == number)[:, None]
+            columns += [SET_SCALE * inside, SET_SCALE * inside * one_hot]
+    if prior is not None:
+        logits = [prior.logits(table, each.rerankers) for each in sets for table in each.tables]
+        columns.append(FEATURE_SCALE * np.concatenate(logits)[:, None])
+        complete &= ~np.isnan(columns[-1][:, 0])
+    matrix = np.concatenate(columns, axis=1)[complete]
+    model = LogisticRegression(C=1.0, max_iter=2000, tol=1e-6).fit(matrix, labels[complete])
+    weights = model.coef_[0]
+    numeric = scale * weights[: len(features)] / spreads
+    rest = TYPE_SCALE * weights[len(features) : len(features) + one_hot.shape[1]]
+    intercept = float(model.intercept_[0] - numeric @ means)
+    fitted_on = tuple(each.name for each in sets)
+    judge = Judge(
+        dict(zip(features, map(float, numeric))),
+        dict(zip(OPERATIONS, map(float, rest))),
+        dict(zip(types, map(float, rest[len(OPERATIONS) :]))),
+        intercept,
+        fitted_on,
+    )
+    return judge if prior is None else add(judge, prior, FEATURE_SCALE * float(weights[-1]))
+
+
+def add(change: Judge, prior: Judge, weight: float) -> Judge:
+    """Return one judge whose log-odds are the changes plus the weighted log-odds of the prior."""
+
+    def combine(new: dict[str, float], old: dict[str, float]) -> dict[str, float]:
+        return {name: new.get(name, 0.0) + weight * old.get(name, 0.0) for name in dict.fromkeys((*old, *new))}
+
+    return Judge(
+        combine(dict(change.features), dict(prior.features)),
+        combine(dict(change.operations), dict(prior.operations)),
+        combine(dict(change.types), dict(prior.types)),
+        change.intercept + weight * prior.intercept,
+        (*prior.fitted_on, *change.fitted_on),
+    )
+
+
+def feature_rows(each: LabelledSet, features: Sequence[str]) -> Array:
+    """Return the features of all edits of a set, one row per edit."""
+    rows = [compute_features(table, features, each.rerankers) for table in each.tables]
+    return np.concatenate([np.zeros((0, len(features))), *rows])

@@ -1,0 +1,139 @@
+"""The judge: from the features of an edit to a confidence, the probability that the edit is right.
+
+A judge is a logistic regression, small enough to be read: a weight per feature, per operation and per ERRANT type. A
+file has several of them, in order of preference: the first whose features are all known is used.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from btr.corpus.edits import EditTable
+from btr.corpus.files import PathLike, file_signature, writing
+from btr.decisions.edit_features import available_features, compute_features
+from btr.errors import InputError
+from btr.metrics.base import Array
+from btr.records import Record
+
+JUDGE_FILE = "judge.json"  # in a model's folder
+LOG_PROBS_FEATURES = "posterior", "log_ratio"
+
+
+@dataclass(frozen=True)
+class Judge(Record):
+    """The weights of a logistic regression. Its signature names the sets that it was fitted on and its features."""
+
+    features: Mapping[str, float]  # by name
+    operations: Mapping[str, float]  # M, R and U: missing, replacement, unnecessary
+    types: Mapping[str, float]  # ERRANT's, e.g. R:VERB:SVA; a type that is absent counts 0
+    intercept: float
+    fitted_on: tuple[str, ...]  # the sets
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the features."""
+        return tuple(self.features)
+
+    def logits(self, table: EditTable, rerankers: Sequence[str]) -> Array:
+        """Return the log-odds that each edit of a table is right; NaN where a feature is missing."""
+        values = compute_features(table, self.names, rerankers) @ np.array(list(self.features.values()))
+        return values + [self.type_weight(edit.type) for edit in table.edits]
+
+    def confidences(self, table: EditTable, rerankers: Sequence[str] = ()) -> Array:
+        """Return the probability that each edit of a table is right; NaN where a feature is missing."""
+        confidences: Array = 1 / (1 + np.exp(-self.logits(table, rerankers)))
+        return confidences
+
+    def type_weight(self, kind: str) -> float:
+        """Return the part of the log-odds that is the same for all edits of a type."""
+        return self.intercept + self.operations.get(kind[:1], 0.0) + self.types.get(kind, 0.0)
+
+    @classmethod
+    def from_dict(cls, record: object, where: str = "judge") -> "Judge":
+        """Check a judge of a file; `where` names it in errors."""
+        if not isinstance(record, dict) or set(record) != {"features", "operations", "types", "intercept", "fitted_on"}:
+            raise InputError(f"{where}: a judge has features, operations, types, intercept and fitted_on.")
+        weights = [record["features"], record["operations"], record["types"], {"intercept": record["intercept"]}]
+        for group in weights:
+            if not isinstance(group, dict) or not all(is_number(value) for value in group.values()):
+                raise InputError(f"{where}: the weights of a judge must be finite numbers.")
+        fitted_on = record["fitted_on"]
+        if not isinstance(fitted_on, list) or not all(isinstance(name, str) for name in fitted_on):
+            raise InputError(f"{where}: fitted_on must be a list of names.")
+        return cls(*weights[:3], float(record["intercept"]), tuple(fitted_on))
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Judges of the same question with fewer and fewer features."""
+
+    judges: tuple[Judge, ...]
+    signature: str
+
+    @property
+    def reranker_kinds(self) -> tuple[str, ...]:
+        """Return the kinds of rerankers that any of the judges asks."""
+        known = {"posterior", "log_ratio", "rank_posterior", "base", "length"}
+        return tuple(dict.fromkeys(name for judge in self.judges for name in judge.names if name not in known))
+
+    def select(self, table: EditTable, rerankers: Sequence[str]) -> Judge:
+        """Return the first judge whose features are all known of a table's edits."""
+        known = set(available_features(table, rerankers))
+        for judge in self.judges:
+            if set(judge.names) <= known:
+                return judge
+        missing = sorted(set(self.judges[-1].names) - known)
+        raise InputError(f"no judge can do without {', '.join(missing)}; fit one with 'btr tune --edits'.")
+
+    def confidences(self, table: EditTable, rerankers: Sequence[str] = ()) -> list[float]:
+        """Return the confidence of each edit, by the first judge that knows all its features.
+
+        Where a reranker gave no log-odds for an edit, the first judge without that reranker decides about it.
+        """
+        values = self.select(table, rerankers).confidences(table, rerankers)
+        if np.isnan(values).any():
+            known = [kind for k, kind in enumerate(rerankers) if not any(is_missing(edit, k) for edit in table.edits)]
+            columns = [k for k, kind in enumerate(rerankers) if kind in known]
+            fewer = table.with_log_odds([[edit.log_odds[k] for edit in table.edits] for k in columns])
+            others = self.select(fewer, known).confidences(fewer, known)
+            values = np.where(np.isnan(values), others, values)
+        return [float(value) for value in values]
+
+    def without(self, kinds: Sequence[str]) -> "Judges":
+        """Return the judges that need none of these kinds of rerankers."""
+        return replace(self, judges=tuple(judge for judge in self.judges if not set(judge.names) & set(kinds)))
+
+
+def is_missing(edit: Any, column: int) -> bool:
+    """Return whether a reranker gave an edit no log-odds."""
+    return not edit.log_odds or edit.log_odds[column] is None
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def read_judges(path: PathLike) -> Judges:
+    """Read a file of judges; a folder's is `judge.json` in it."""
+    file = Path(path) / JUDGE_FILE if Path(path).is_dir() else Path(path)
+    signature = file_signature(file, "judge")
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise InputError(f"{file}: can't be read as JSON ({error}).") from None
+    if not isinstance(record, dict) or not isinstance(record.get("judges"), list) or not record["judges"]:
+        raise InputError(f"{file}: has no judges; write a file of them with 'btr tune --edits'.")
+    judges = tuple(Judge.from_dict(each, f"{file}, judge {k}") for k, each in enumerate(record["judges"], 1))
+    return Judges(judges, f"judge:{signature}")
+
+
+def write_judges(path: PathLike, judges: Sequence[Judge]) -> None:
+    """Write a file of judges, in order of preference."""
+    with writing(path) as file:
+        json.dump({"judges": [judge.to_dict() for judge in judges]}, file, indent=2, ensure_ascii=False)
+        file.write("\n")
