@@ -7,10 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.spacing import detokenize
-from btr.errors import InputError
-from btr.models.token_tree import TokenTree, plant_trees
 from btr.rerankers import load_reranker
-from btr.rerankers.language_model import begin_token
 
 ROWS = [
     Candidates("I has two cat .", ("I have two cats .", "I have two cat .", "I has two cats .", "I have two cats .")),

