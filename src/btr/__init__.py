@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from btr.decisions.tune import tune
     from btr.metrics.evaluate import compare, evaluate
     from btr.models.compact import compact
+    from btr.models.fetch import fetch
     from btr.rerankers import load_reranker
     from btr.rerankers.btr import BTR
     from btr.rerankers.score import score
@@ -41,6 +42,7 @@ _MODULES = {
     "correct": "btr.correction.correct",
     "evaluate": "btr.metrics.evaluate",
     "export": "btr.studies.export",
+    "fetch": "btr.models.fetch",
     "generate": "btr.candidates.generate",
     "rerank": "btr.decisions.rerank",
     "score": "btr.rerankers.score",
@@ -61,6 +63,7 @@ __all__ = [
     "correct",
     "evaluate",
     "export",
+    "fetch",
     "generate",
     "load_reranker",
     "read_candidates",

@@ -17,6 +17,7 @@ from btr.studies.study import StudyReport
 if TYPE_CHECKING:  # these need torch
     from btr.candidates.generate import Generated
     from btr.models.compact import Compacted
+    from btr.models.fetch import Fetched
     from btr.training.train import Trained
 
 
@@ -190,6 +191,12 @@ def print_compacted(result: "Compacted", console: Console) -> None:
     """Print how small a model has become."""
     size = f"{result.megabytes:,} MB, of {result.float32_megabytes:,} MB in float32"
     console.print(f"Model: {result.model} ({size})", soft_wrap=True)
+
+
+def print_fetched(result: "Fetched", console: Console) -> None:
+    """Print where a fetched model is."""
+    note = " (it was there already)" if result.was_there else ""
+    console.print(f"Model: {result.model} in {result.folder}{note}", soft_wrap=True)
 
 
 def print_study(result: StudyReport, console: Console) -> None:
