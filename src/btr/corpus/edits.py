@@ -47,7 +47,8 @@ class CandidateEdit:
         """Check an edit of a file; `where` names the file and the line in errors."""
         try:
             start, end, correction, kind, indices = (
-                record[name] for name in ("start", "end", "correction", "type", "candidates")  # type: ignore[index]
+                record[name]
+                for name in ("start", "end", "correction", "type", "candidates")  # type: ignore[index]
             )
             valid = type(start) is type(end) is int and 0 <= start <= end and isinstance(indices, list)
             valid = valid and isinstance(correction, str) and isinstance(kind, str)

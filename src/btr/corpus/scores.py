@@ -93,7 +93,9 @@ def parse_header(record: Mapping[str, Any], path: PathLike, *, is_empty_valid: b
     """Check a header; a file of edit tables may have no reranker."""
     try:
         names = tuple(RerankerName(row["kind"], row.get("model"), row["signature"]) for row in record["rerankers"])
-        valid = (bool(names) or is_empty_valid) and all(isinstance(name.kind, str) and isinstance(name.signature, str) for name in names)
+        valid = (bool(names) or is_empty_valid) and all(
+            isinstance(name.kind, str) and isinstance(name.signature, str) for name in names
+        )
         valid = valid and all(isinstance(name.model, str | None) for name in names)
     except (KeyError, TypeError, AttributeError):
         valid = False

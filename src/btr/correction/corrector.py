@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 from unicodedata import normalize
 
 import torch
@@ -13,18 +14,20 @@ from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
 from btr.candidates.generate import generate_many
 from btr.corpus.candidates import Candidates
-from btr.corpus.files import check_text
+from btr.corpus.files import PathLike, check_text
 from btr.corpus.scores import Scored, Scores
 from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE, NO_RERANKER
 from btr.correction.blocks import Block, batch_blocks, cut_blocks
 from btr.correction.describe import ExaminedBlock, ExaminedSentence, describe
+from btr.correction.judging import EditJudge, find_judged_profile, refuse_options
 from btr.correction.language import is_english, words_for_language_detection
-from btr.correction.loading import folder_state, load_engine_once, load_reranker_once
+from btr.correction.loading import decoding_settings, folder_state, load_engine_once, load_reranker_once
 from btr.correction.records import CorrectedBlock, Correction
 from btr.correction.segments import cut_segments
 from btr.correction.selection import decide_without_reranker, in_threads, restore, widen
 from btr.decisions import Choice, Decision, Settings, competing, decide
 from btr.decisions.decide import combine, eligible
+from btr.decisions.judge_edits import with_decided_text
 from btr.decisions.settings import find_profile
 from btr.errors import InputError
 from btr.models.int8_layers import can_quantise
@@ -33,8 +36,6 @@ from btr.models.locate import fetch_folder
 from btr.rerankers import parse_name, rerankers_of_profile
 from btr.rerankers.base import Reranker
 
-MAX_LENGTH = 128  # tokens of a sentence, as in training
-LENGTH_PENALTY = 0.0  # rank candidates by log-probability; better on CoNLL-13 than the mean over tokens
 CACHED_WORDS = 100_000
 MAX_CACHED_WORD = 40  # characters
 DEFAULTS = Settings(drop_runaways=True)  # where no profile applies
@@ -62,12 +63,13 @@ class Corrector:
         reranker: Reranker | None = None,
         settings: Settings | None = None,
         *,
+        judge: EditJudge | None = None,
         threads: int = 1,
         model_name: str | None = None,
         note: str | None = None,
     ) -> None:
         self.engine, self.decoding, self.reranker = engine, decoding, reranker
-        self.settings = settings or DEFAULTS
+        self.settings, self.judge = settings or DEFAULTS, judge
         self.threads, self.note = threads, note
         self.model_name = model_name or engine.signature
         self._round_trip = lru_cache(CACHED_WORDS)(self._encode_and_decode)
@@ -87,13 +89,32 @@ class Corrector:
         drop_runaways: bool | None = None,
         average: str | None = None,
         weights: Mapping[str, float] | None = None,
+        judge: PathLike | None = None,
+        cutoff: float | None = None,
+        base_edits_only: bool | None = None,
         device: str | None = None,
     ) -> "Corrector":
         """Load models by name; rerankers and settings that are not given are the profile's.
 
+        If the base model has a judge for the profile, or `judge` names one, it decides edit by edit; `cutoff` is how
+        sure it must be of an edit. Else a reranker chooses among whole candidates.
+
         Several rerankers are one ensemble. On a CPU all computes in int8, and what becomes of a sentence does not
         depend on the sentences beside it. Models stay loaded: a second call with the same names takes no time.
         """
+        sentence_options = {"top": top, "threshold": threshold, "at_least": at_least, "gap": gap, "average": average,
+                            "weights": weights}  # fmt: skip
+        judged = None if reranker is not None else find_judged_profile(model, profile, judge)
+        if judged is not None:
+            refuse_options(sentence_options, profile)
+            path, settings = judged
+            settings = settings.override(candidates=candidates, cutoff=cutoff, base_edits_only=base_edits_only)
+            return cls._with_judge(model, path, settings, device)
+        if judge is not None or cutoff is not None or base_edits_only is not None:
+            raise InputError(
+                "a cut-off and a judge are for decisions edit by edit, which neither the profile paper nor a named "
+                "reranker makes; leave one of them out."
+            )
         if reranker is None:
             reranker = rerankers_of_profile(profile)
         names = [reranker] if isinstance(reranker, str) else list(reranker)
@@ -116,12 +137,7 @@ class Corrector:
             raise InputError(f"{settings.top} candidates can't compete if only {settings.candidates} are written.")
         is_cpu = choose_device(device).type == "cpu"
         engine = load_engine_once(model, folder_state(model), device)
-        decoding = DecodingSettings(
-            size=settings.candidates,
-            max_length=MAX_LENGTH,
-            early_stopping=engine.stops_early,
-            length_penalty=LENGTH_PENALTY,
-        )
+        decoding = decoding_settings(engine, settings)
         if not parsed:
             return cls(engine, decoding, None, settings, model_name=model)
         int8 = bool(models) and is_cpu and can_quantise()
@@ -129,6 +145,15 @@ class Corrector:
         loaded = load_reranker_once(tuple(names), state, device, int8)
         threads = torch.get_num_threads() if int8 else 1
         return cls(engine, decoding, loaded, settings, threads=threads, model_name=model, note=note)
+
+    @classmethod
+    def _with_judge(cls, model: str, path: Path, settings: Settings, device: str | None) -> "Corrector":
+        engine = load_engine_once(model, folder_state(model), device)
+        int8 = choose_device(device).type == "cpu" and can_quantise()
+        threads = torch.get_num_threads() if int8 else 1
+        judge, note = EditJudge.from_file(path, device=device, int8=int8, threads=threads)
+        decoding = decoding_settings(engine, settings)
+        return cls(engine, decoding, None, settings, judge=judge, model_name=model, note=note)
 
     @property
     def reranker_name(self) -> str | None:
@@ -139,6 +164,8 @@ class Corrector:
     def signature(self) -> str:
         """Return what the corrections depend on."""
         parts = [self.engine.signature, self.decoding.signature()]
+        if self.judge:
+            parts += [self.judge.signature, self.settings.signature()]
         if self.reranker:
             parts += [self.reranker.signature, self.settings.signature()]
         return "|".join(parts)
@@ -189,6 +216,8 @@ class Corrector:
         Return for each its candidates, with those that a reranker proposed, and the choice; if probabilities are
         wanted, it is a `Decision`.
         """
+        if self.judge is not None:
+            return [(with_decided_text(each), each) for each in self.judge.decide(rows, self.settings)]
         if self.reranker is None:
             return [(row, decide_without_reranker(row, self.settings)) for row in rows]
         kept = [eligible(row, self.settings) for row in rows]

@@ -1,9 +1,10 @@
 """From a decision about a sentence's tokens to edits of the user's characters. Needs no model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from btr.corpus.candidates import Candidates
+from btr.corpus.edits import CandidateEdit
 from btr.corpus.m2 import Edit
 from btr.correction.blocks import Block
 from btr.correction.changes import applicable_edits, to_character_changes
@@ -19,7 +20,10 @@ from btr.correction.records import (
 from btr.correction.segments import Segment
 from btr.decisions import Choice, Decision
 from btr.decisions.decide import is_usable
+from btr.decisions.judge_edits import EditDecision
 from btr.metrics.errant import extract_edits
+
+MIN_CONFIDENCE = 0.1  # of an edit that is shown as an alternative
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,17 @@ def describe_sentence(block: Block, sentence: ExaminedSentence, candidate_edits:
     if not sentence.is_english or candidates.is_flagged(0, TOO_LONG):
         reason = TOO_LONG if sentence.is_english else NOT_ENGLISH
         return CorrectedSentence(start, end, segment.source, skipped=reason)
-    chosen = token_edits(block, segment, choice.text)
-    edits = to_spans(block, segment, chosen)
-    tokens = tuple(TokenEdit(edit.start, edit.end, edit.type, edit.corrections[0]) for edit in chosen)
+    confidences: dict[Edit, float] = {}
+    if isinstance(choice, EditDecision):
+        confidences = {to_edit(edit): value for edit, value in zip(choice.table.edits, choice.confidences)}
+        made = [to_edit(choice.table.edits[index]) for index in choice.chosen]
+        chosen = applicable_edits(block.text, segment.tokens, made, segment.is_heading_or_item)
+    else:
+        chosen = token_edits(block, segment, choice.text)
+    edits = to_spans(block, segment, chosen, confidences)
+    tokens = tuple(
+        TokenEdit(edit.start, edit.end, edit.type, edit.corrections[0], confidences.get(edit)) for edit in chosen
+    )
     described = CorrectedSentence(start, end, segment.source, edits, tokens, verdict=choice.verdict, index=choice.index)
     if not isinstance(choice, Decision):
         return described
@@ -70,7 +82,20 @@ def describe_sentence(block: Block, sentence: ExaminedSentence, candidate_edits:
         elif candidate_edits:
             shown = to_spans(block, segment, token_edits(block, segment, text) if is_usable(candidates, index) else ())
         views.append(view_candidate(candidates, index, choice, shown))
-    return replace(described, suggestion=choice.suggestion, margin=choice.margin, candidates=tuple(views))
+    described = replace(described, suggestion=choice.suggestion, margin=choice.margin, candidates=tuple(views))
+    if isinstance(choice, EditDecision):
+        described = replace(described, alternatives=describe_alternatives(block, segment, chosen, confidences))
+    return described
+
+
+def describe_alternatives(
+    block: Block, segment: Segment, chosen: Sequence[Edit], confidences: Mapping[Edit, float]
+) -> tuple[EditSpan, ...]:  # fmt: skip
+    """Return the edits that were not made and are not hopeless, the surest first."""
+    others = [edit for edit, value in confidences.items() if edit not in chosen and value >= MIN_CONFIDENCE]
+    others = applicable_edits(block.text, segment.tokens, others, segment.is_heading_or_item)
+    others.sort(key=lambda edit: -confidences[edit])
+    return tuple(span for edit in others for span in to_spans(block, segment, [edit], confidences))
 
 
 def view_candidate(
@@ -91,15 +116,30 @@ def token_edits(block: Block, segment: Segment, text: str) -> list[Edit]:
     return applicable_edits(block.text, segment.tokens, edits, segment.is_heading_or_item)
 
 
-def to_spans(block: Block, segment: Segment, edits: Sequence[Edit]) -> tuple[EditSpan, ...]:
-    """Return edits of tokens as edits of the whole text's characters."""
-    return tuple(
-        EditSpan(
-            block.start + change.start,
-            block.start + change.end,
-            block.text[change.start : change.end],
-            change.replacement,
-            "+".join(change.types),
+def to_edit(edit: CandidateEdit) -> Edit:
+    """Return an edit of a table as an edit of the source's tokens."""
+    return Edit(edit.key.start, edit.key.end, edit.type, (edit.key.correction,))
+
+
+def to_spans(
+    block: Block, segment: Segment, edits: Sequence[Edit], confidences: Mapping[Edit, float] | None = None
+) -> tuple[EditSpan, ...]:  # fmt: skip
+    """Return edits of tokens as edits of the whole text's characters.
+
+    Adjacent edits become one, which is as sure as the least sure of them.
+    """
+    spans, remaining = [], iter(edits)
+    for change in to_character_changes(block.text, segment.tokens, edits):
+        group = [next(remaining) for _ in change.types]
+        known = [confidences[edit] for edit in group if edit in confidences] if confidences else []
+        spans.append(
+            EditSpan(
+                block.start + change.start,
+                block.start + change.end,
+                block.text[change.start : change.end],
+                change.replacement,
+                "+".join(change.types),
+                min(known) if known else None,
+            )
         )
-        for change in to_character_changes(block.text, segment.tokens, edits)
-    )
+    return tuple(spans)

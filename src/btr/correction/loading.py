@@ -3,14 +3,18 @@
 from functools import lru_cache
 from pathlib import Path
 
+from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
 from btr.candidates.generate import load_engine
+from btr.decisions.settings import Settings
 from btr.models.load import is_t5
 from btr.models.locate import locate_model
 from btr.rerankers import load_reranker
 from btr.rerankers.base import Reranker
 
 CACHED_MODELS = 4  # per process
+MAX_LENGTH = 128  # tokens of a sentence, as in training
+LENGTH_PENALTY = 0.0  # rank candidates by log-probability; better on CoNLL-13 than the mean over tokens
 
 FolderState = tuple[tuple[str, int, int], ...]
 
@@ -36,3 +40,13 @@ def load_reranker_once(
 ) -> Reranker:
     """Load rerankers. A changed `state` loads them anew."""
     return load_reranker(names, device=device, int8=int8)
+
+
+def decoding_settings(engine: Engine, settings: Settings) -> DecodingSettings:
+    """Return how the corrector's candidates are written."""
+    return DecodingSettings(
+        size=settings.candidates,
+        max_length=MAX_LENGTH,
+        early_stopping=engine.stops_early,
+        length_penalty=LENGTH_PENALTY,
+    )

@@ -12,7 +12,7 @@ TOO_LONG, NOT_ENGLISH = "too_long", "not_english"  # why a sentence was skipped
 
 
 @dataclass(frozen=True, slots=True)
-class EditSpan:
+class EditSpan(Record):
     """Characters `start` to `end` of the whole text become `replacement`; `type` is ERRANT's."""
 
     start: int
@@ -20,6 +20,7 @@ class EditSpan:
     original: str
     replacement: str
     type: str
+    confidence: float | None = None  # the probability that the edit is right, if a judge decided
 
 
 class TokenEdit(NamedTuple):
@@ -29,6 +30,7 @@ class TokenEdit(NamedTuple):
     end: int
     type: str
     replacement: str
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class CorrectedSentence(Record):
     """A sentence, its edits, and the decision behind them. Offsets are characters of the whole text.
 
     `source` is what the model reads; `tokens` are the edits of its tokens. If the sentence was skipped, `skipped` says
-    why, and there is no verdict. Suggestion, margin and candidates are there if probabilities are wanted.
+    why, and there is no verdict. Suggestion, margin and candidates are there if probabilities are wanted. Where a judge
+    decided, `alternatives` are the edits that candidates have and that were not made, the surest first.
     """
 
     start: int
@@ -66,6 +69,7 @@ class CorrectedSentence(Record):
     suggestion: int | None = None
     margin: float | None = None
     candidates: tuple[CandidateView, ...] | None = None
+    alternatives: tuple[EditSpan, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

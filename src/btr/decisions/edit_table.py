@@ -85,7 +85,9 @@ def with_and_without(table: EditTable, key: EditKey) -> tuple[str, str]:
     return apply_edits(table.words, [*others, key]), apply_edits(table.words, others)
 
 
-def choose_edits(table: EditTable, confidences: Sequence[float], cutoff: float, is_base_only: bool = False) -> list[int]:
+def choose_edits(
+    table: EditTable, confidences: Sequence[float], cutoff: float, is_base_only: bool = False
+) -> list[int]:
     """Return the indices of the edits to make, in the order of the source.
 
     The surest edit comes first, and one that is in conflict with a surer one is left out. With `is_base_only`, only

@@ -1,4 +1,4 @@
-"""Fit a judge: penalised logistic regression of "is this edit in the gold?" on the features of edits, over several sets.
+"""Fit a judge: penalised logistic regression of "is this edit in the gold?" on the features of edits of several sets.
 
 The sets' annotators differ in how many edits they make of each kind. So each set has deviations from the common
 weights of operations and types while the judge is fitted; the judge that is saved is what the sets share.
@@ -54,9 +54,7 @@ def label_edits(tables: Sequence[EditTable], gold: Gold) -> list[Array]:
     sentences: Sequence[Sentence] = getattr(gold.metric, "sentences", ())
     labels = []
     for number, (table, texts) in enumerate(zip(tables, gold.references)):
-        right = {
-            EditKey(edit.start, edit.end, edit.corrections[0]) for _ in texts for edit in next(extracted) or ()
-        }
+        right = {EditKey(edit.start, edit.end, edit.corrections[0]) for _ in texts for edit in next(extracted) or ()}
         if sentences:
             edits = (edit for each in sentences[number].annotations.values() for edit in each)
             right |= {EditKey(edit.start, edit.end, text) for edit in edits for text in edit.corrections}
@@ -94,7 +92,7 @@ def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge
         columns.append(FEATURE_SCALE * np.concatenate(logits)[:, None])
         complete &= ~np.isnan(columns[-1][:, 0])
     matrix = np.concatenate(columns, axis=1)[complete]
-    model = LogisticRegression(C=1.0, max_iter=2000, tol=1e-6).fit(matrix, labels[complete])
+    model = LogisticRegression(C=1.0, solver="newton-cholesky", max_iter=200).fit(matrix, labels[complete])
     weights = model.coef_[0]
     numeric = scale * weights[: len(features)] / spreads
     rest = TYPE_SCALE * weights[len(features) : len(features) + one_hot.shape[1]]

@@ -73,13 +73,13 @@ class Judges:
     """Judges of the same question with fewer and fewer features."""
 
     judges: tuple[Judge, ...]
+    rerankers: tuple[str, ...]  # names of the rerankers that the judges ask, e.g. lm:smollm2-135m
     signature: str
 
     @property
     def reranker_kinds(self) -> tuple[str, ...]:
         """Return the kinds of rerankers that any of the judges asks."""
-        known = {"posterior", "log_ratio", "rank_posterior", "base", "length"}
-        return tuple(dict.fromkeys(name for judge in self.judges for name in judge.names if name not in known))
+        return tuple(dict.fromkeys(name.partition(":")[0] for name in self.rerankers))
 
     def select(self, table: EditTable, rerankers: Sequence[str]) -> Judge:
         """Return the first judge whose features are all known of a table's edits."""
@@ -95,6 +95,8 @@ class Judges:
 
         Where a reranker gave no log-odds for an edit, the first judge without that reranker decides about it.
         """
+        if not table.edits:
+            return []
         values = self.select(table, rerankers).confidences(table, rerankers)
         if np.isnan(values).any():
             known = [kind for k, kind in enumerate(rerankers) if not any(is_missing(edit, k) for edit in table.edits)]
@@ -106,7 +108,9 @@ class Judges:
 
     def without(self, kinds: Sequence[str]) -> "Judges":
         """Return the judges that need none of these kinds of rerankers."""
-        return replace(self, judges=tuple(judge for judge in self.judges if not set(judge.names) & set(kinds)))
+        rest = tuple(judge for judge in self.judges if not set(judge.names) & set(kinds))
+        names = tuple(name for name in self.rerankers if name.partition(":")[0] not in kinds)
+        return replace(self, judges=rest, rerankers=names)
 
 
 def is_missing(edit: Any, column: int) -> bool:
@@ -129,11 +133,15 @@ def read_judges(path: PathLike) -> Judges:
     if not isinstance(record, dict) or not isinstance(record.get("judges"), list) or not record["judges"]:
         raise InputError(f"{file}: has no judges; write a file of them with 'btr tune --edits'.")
     judges = tuple(Judge.from_dict(each, f"{file}, judge {k}") for k, each in enumerate(record["judges"], 1))
-    return Judges(judges, f"judge:{signature}")
+    rerankers = record.get("rerankers", [])
+    if not isinstance(rerankers, list) or not all(isinstance(name, str) for name in rerankers):
+        raise InputError(f"{file}: rerankers must be a list of names, e.g. lm:MODEL.")
+    return Judges(judges, tuple(rerankers), f"judge:{signature}")
 
 
-def write_judges(path: PathLike, judges: Sequence[Judge]) -> None:
-    """Write a file of judges, in order of preference."""
+def write_judges(path: PathLike, judges: Sequence[Judge], rerankers: Sequence[str]) -> None:
+    """Write a file of judges, in order of preference, with the names of the rerankers that they ask."""
+    record = {"rerankers": list(rerankers), "judges": [judge.to_dict() for judge in judges]}
     with writing(path) as file:
-        json.dump({"judges": [judge.to_dict() for judge in judges]}, file, indent=2, ensure_ascii=False)
+        json.dump(record, file, indent=2, ensure_ascii=False)
         file.write("\n")

@@ -15,6 +15,7 @@ COMMON_PROFILES = "minimal", "fluency"  # names that may be used with any model;
 PAPER = "paper"  # the profile that is a rule, and so applies to every BTR
 AVERAGES = "log", "probability", "f"
 DEFAULT_CANDIDATES = 5
+DEFAULT_CUTOFF = 0.35  # of a judge, where no profile says otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Settings(Record):
     average: str = "log"  # how models of one kind are averaged: as log-probabilities, as probabilities, or as f
     weights: Mapping[str, float] = field(default_factory=dict)  # by kind of reranker; a kind that is absent counts 1
     rerankers: tuple[str, ...] = ()  # the kinds that the settings were tuned for
+    cutoff: float | None = None  # a judge decides edit by edit: those at least this sure are made; None: λ per sentence
+    base_edits_only: bool = False  # the judge makes only edits of the base candidate
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():
@@ -40,6 +43,8 @@ class Settings(Record):
             raise InputError("the numbers of candidates (candidates, top) must be 1 or more.")
         if self.gap is not None and not self.gap >= 0:
             raise InputError(f"the gap is a difference of log-probabilities, 0 or more, not {self.gap:g}.")
+        if self.cutoff is not None and not 0 <= self.cutoff <= 1:
+            raise InputError(f"the cut-off is a probability, from 0 to 1, not {self.cutoff:g}.")
         if self.average not in AVERAGES:
             raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {self.average!r}.")
         if not all(math.isfinite(weight) for weight in self.weights.values()):
@@ -68,6 +73,8 @@ class Settings(Record):
 
     def signature(self) -> str:
         """Return what a decision depends on beside the scores, e.g. `threshold:0.4|top:5`."""
+        if self.cutoff is not None:
+            return f"cutoff:{self.cutoff:g}" + ("|base-edits-only" if self.base_edits_only else "")
         parts = [f"threshold:{self.threshold:g}"]
         if self.top is not None:
             parts.append(f"top:{self.top}")

@@ -26,6 +26,7 @@ class DifferenceReranker(MaskedReranker):
 
     kind = "contrast"
     title = "contrast"
+    is_mean = False
     first_neighbours: ClassVar[int] = 0  # tokens on each side of a difference that are scored at first …
     neighbours: ClassVar[int] = NEIGHBOURS  # … and where the base candidate is not the best
 

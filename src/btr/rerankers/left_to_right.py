@@ -20,6 +20,7 @@ class LeftToRight(PretrainedReranker):
 
     kind = loads_as = "l2r"
     title = "L2R"
+    is_mean = True
 
     def encode_target(self, candidate: str) -> list[int]:
         """Return the candidate's tokens in the order in which they are written, EOS last."""

@@ -73,6 +73,7 @@ class RowPlan:
 class MaskedReranker(PretrainedReranker):
     """A model that predicts masked tokens: the BTR, and encoders such as RoBERTa. The score is PLL / |y|."""
 
+    is_mean = True
     mask: int
     vocabulary_size: int
 

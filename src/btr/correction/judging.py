@@ -1,0 +1,99 @@
+"""Decisions edit by edit in the corrector: candidates → edit tables → log-odds of rerankers → the judge's decisions."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.edits import EditTable
+from btr.corpus.files import PathLike
+from btr.corpus.scores import Scores
+from btr.correction.loading import folder_state, load_reranker_once
+from btr.correction.selection import in_threads
+from btr.decisions.edit_table import extract_tables
+from btr.decisions.judge import JUDGE_FILE, Judges, read_judges
+from btr.decisions.judge_edits import EditDecision, decide_edits, unsettled_edits
+from btr.decisions.settings import DEFAULT_CUTOFF, PAPER, Settings, read_profiles
+from btr.errors import InputError
+from btr.metrics.errant import discard_parses
+from btr.models.locate import fetch_folder
+from btr.rerankers import parse_name
+from btr.rerankers.base import Reranker
+from btr.rerankers.edit_scores import score_edits
+
+
+class EditJudge:
+    """The judges, and the rerankers that they ask about edits."""
+
+    def __init__(self, judges: Judges, reranker: Reranker | None = None, threads: int = 1) -> None:
+        self.judges, self.reranker, self.threads = judges, reranker, threads
+
+    @classmethod
+    def from_file(cls, path: Path, *, device: str | None, int8: bool, threads: int) -> "tuple[EditJudge, str | None]":
+        """Load judges and their rerankers; without one that is not at hand, and then with a line that says so."""
+        judges = read_judges(path)
+        if not judges.rerankers:
+            return cls(judges), None
+        models = [model for _, model in map(parse_name, judges.rerankers) if model is not None]
+        try:
+            state = tuple(map(folder_state, models))
+            reranker = load_reranker_once(judges.rerankers, state, device, int8)
+        except InputError as error:
+            fewer = judges.without(judges.reranker_kinds)
+            if not fewer.judges:
+                raise
+            return cls(fewer), f"{error} Until then a judge without it decides."
+        return cls(judges, reranker, threads), None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds of the rerankers."""
+        return self.reranker.kinds if self.reranker else ()
+
+    @property
+    def signature(self) -> str:
+        """Return what confidences depend on."""
+        return self.judges.signature + (f"|{self.reranker.signature}" if self.reranker else "|no-reranker")
+
+    def decide(self, rows: Sequence[Candidates], settings: Settings) -> list[EditDecision]:
+        """Decide about the edits of many sources."""
+        is_main = threading.current_thread() is threading.main_thread()
+        with discard_parses():
+            tables = extract_tables(rows, None if is_main else 1)  # a server's threads start no processes
+        scored = self.score(tables)
+        return [decide_edits(table, self.judges.confidences(table, self.kinds), settings) for table in scored]
+
+    def score(self, tables: Sequence[EditTable]) -> list[EditTable]:
+        """Ask the rerankers about the edits that are not settled without them."""
+        if self.reranker is None:
+            return list(tables)
+        threads = self.threads
+
+        def scoring(reranker: Reranker, rows: Sequence[Candidates]) -> list[Scores]:
+            return in_threads(reranker.checked_scores, rows, threads)
+
+        return score_edits(self.reranker, tables, unsettled_edits(self.judges, tables), scoring)
+
+
+def find_judged_profile(model: str, profile: str, judge: PathLike | None) -> tuple[Path, Settings] | None:
+    """Return the file of judges and the settings of a profile that decides edit by edit; None if it does not.
+
+    Such profiles stand in the base model's folder, since a judge is fitted for the candidates of a base model.
+    """
+    folder = fetch_folder(model)
+    settings = read_profiles(folder).get(profile)
+    if settings is None or settings.cutoff is None:
+        if judge is None or profile == PAPER:
+            return None
+        settings = Settings(cutoff=DEFAULT_CUTOFF)
+    return (folder / JUDGE_FILE if judge is None else Path(judge)), settings
+
+
+def refuse_options(options: Mapping[str, object], profile: str) -> None:
+    """Refuse options of the decision per sentence where a judge decides edit by edit."""
+    given = [name.replace("_", "-") for name, value in options.items() if value is not None]
+    if given:
+        raise InputError(
+            f"{given[0]} is for choosing among whole candidates, but the profile {profile} decides edit by edit; "
+            f"use the cut-off, the profile {PAPER}, or name a reranker."
+        )

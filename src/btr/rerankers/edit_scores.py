@@ -1,0 +1,59 @@
+"""Rerankers as judges of single edits: how much each prefers the sentence with an edit to the one without it."""
+
+from collections.abc import Callable, Sequence
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.edits import EditTable
+from btr.decisions.edit_table import with_and_without
+from btr.rerankers.base import Ensemble, Reranker
+
+Scoring = Callable[[Reranker, Sequence[Candidates]], list[tuple[float | None, ...]]]
+
+
+def score_edits(
+    reranker: Reranker | None,
+    tables: Sequence[EditTable],
+    wanted: Sequence[Sequence[bool]] | None = None,
+    scoring: Scoring | None = None,
+) -> list[EditTable]:
+    """Return the tables with the log-odds of each edit, one per reranker of an ensemble.
+
+    `wanted` says which edits of each table the rerankers are asked about; the others have None. `scoring` computes a
+    reranker's scores of many sources, e.g. on all cores.
+    """
+    members = [] if reranker is None else reranker.members if isinstance(reranker, Ensemble) else [reranker]
+    compute = scoring or Reranker.checked_scores
+    columns = [score_column(member, tables, wanted, compute) for member in members]
+    return [table.with_log_odds([column[k] for column in columns]) for k, table in enumerate(tables)]
+
+
+def score_column(
+    reranker: Reranker, tables: Sequence[EditTable], wanted: Sequence[Sequence[bool]] | None, compute: Scoring
+) -> list[list[float | None]]:
+    """Return one reranker's log-odds of each edit of each table."""
+    pairs = [
+        [
+            with_and_without(table, edit.key) if wanted is None or wanted[k][number] else None
+            for number, edit in enumerate(table.edits)
+        ]
+        for k, table in enumerate(tables)
+    ]
+    texts = [tuple(dict.fromkeys(text for pair in each if pair for text in pair)) for each in pairs]
+    asked = [k for k, each in enumerate(texts) if each]
+    rows = [Candidates(tables[k].candidates.source, texts[k]) for k in asked]
+    scores: list[dict[str, float | None]] = [{} for _ in tables]
+    for k, values in zip(asked, compute(reranker, rows) if rows else []):
+        scores[k] = dict(zip(texts[k], values))
+    return [
+        [log_odds(reranker, scores[k], pair) if pair else None for pair in each] for k, each in enumerate(pairs)
+    ]  # fmt: skip
+
+
+def log_odds(reranker: Reranker, scores: dict[str, float | None], pair: tuple[str, str]) -> float | None:
+    """Return the difference of two sentences' scores; means over tokens are made sums over words first."""
+    with_edit, without = (scores[text] for text in pair)
+    if with_edit is None or without is None:
+        return None
+    if reranker.is_mean:
+        with_edit, without = (score * (1 + len(text.split())) for score, text in zip((with_edit, without), pair))
+    return with_edit - without
