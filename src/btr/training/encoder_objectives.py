@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from btr.rerankers.encoders import TARGET, encoder_inputs, position_limit
+from btr.rerankers.encoders import SOURCE, TARGET, encoder_inputs, position_limit
 from btr.training.losses import likelihood, likelihood_and_unlikelihood
 from btr.training.masking import Tokens, draw_positions, mask
 from btr.training.objective import Batch, Example, Objective, TrainingPair
@@ -19,6 +19,7 @@ class MaskedPair(Objective):
 
     model_kind = reranker = "roberta"
     settings = "mask_share", "negatives"
+    loss_unit = "nats per masked token"
     description = "A reranker: a masked language model that reads a source and its correction together."
     limits = "It chooses among the candidates that a base model wrote, and finds no correction by itself."
 
@@ -35,13 +36,14 @@ class MaskedPair(Objective):
         positions: list[list[int]] = []
         for target in (pair.target, *pair.negatives):
             tokens = self.tokenizer(pair.source, target)
-            of_target = [k for k, side in enumerate(tokens.sequence_ids()) if side == TARGET]
+            sides = tokens.sequence_ids()
+            of_target = [k for k, side in enumerate(sides) if side == TARGET]
             if len(tokens["input_ids"]) <= limit and of_target and tokens["input_ids"] not in rows:
                 rows.append(tokens["input_ids"])
                 positions.append(of_target)
             elif not rows:
                 return None
-        count = 1 + self.recipe.objective.negatives
+        count = 1 + min(self.recipe.objective.negatives, sides.count(SOURCE))  # a BTR's limit: EOS is not counted
         return {"source": [], "targets": rows[:count], "positions": positions[:count]}
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
@@ -77,6 +79,8 @@ class Grammaticality(Objective):
     """A classifier learns that targets are grammatical (1), and sources that were corrected are not (0)."""
 
     model_kind = reranker = "bert"
+    tunes_threshold = False  # as in the paper, BERT has no λ
+    loss_unit = "nats per sentence"
     description = "A reranker: a classifier that tells grammatical sentences from ungrammatical ones."
     limits = "It sees the correction only, and so can't tell whether the source's meaning is kept."
 

@@ -52,6 +52,9 @@ class Objective(ABC):
     reranker: ClassVar[str | None] = None  # the kind of reranker that the model becomes; None: it writes corrections
     settings: ClassVar[tuple[str, ...]] = ()  # the keys of a recipe's `objective` that apply to it
     is_t5: ClassVar[bool] = False  # whether pre-training, freeze_embeddings and vocabulary: used are possible
+    tunes_threshold: ClassVar[bool] = True  # whether validation searches the best λ; False: λ = 0
+    partner: ClassVar[str | None] = None  # the kind of reranker whose scores validation adds (validation.partner)
+    loss_unit: ClassVar[str] = "nats per token"  # what the loss of an update is counted in
     uses_all_weights: ClassVar[bool] = False  # True saves DDP the search for weights that have no part in the loss
     description: ClassVar[str]  # for the model card: what the model is
     limits: ClassVar[str]  # for the model card: what it can't do
