@@ -105,7 +105,7 @@ def training(recipe: Recipe, history: History, facts: Facts) -> Iterable[tuple[s
         yield "hours", f"{facts.seconds / 3600:.2f}"
     if history.updates:
         last = history.updates[-1]
-        yield "steps, final loss", f"{last.step:,}, {last.loss:.4f} {OBJECTIVES[recipe.kind].loss_unit}"
+        yield "steps, final loss", f"{last.step:,}, {last.loss:.4f} nats per {OBJECTIVES[recipe.kind].loss_per}"
     for label, text in ("btr's revision", facts.revision), ("btr's version", facts.version):
         if text:
             yield label, f"`{text}`"

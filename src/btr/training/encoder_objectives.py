@@ -19,7 +19,7 @@ class MaskedPair(Objective):
 
     model_kind = reranker = "roberta"
     settings = "mask_share", "negatives"
-    loss_unit = "nats per masked token"
+    loss_per = "masked token"
     description = "A reranker: a masked language model that reads a source and its correction together."
     limits = "It chooses among the candidates that a base model wrote, and finds no correction by itself."
 
@@ -80,7 +80,7 @@ class Grammaticality(Objective):
 
     model_kind = reranker = "bert"
     tunes_threshold = False  # as in the paper, BERT has no λ
-    loss_unit = "nats per sentence"
+    loss_per = "sentence"
     description = "A reranker: a classifier that tells grammatical sentences from ungrammatical ones."
     limits = "It sees the correction only, and so can't tell whether the source's meaning is kept."
 

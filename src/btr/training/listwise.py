@@ -42,7 +42,7 @@ class Listwise(MaskedTarget):
     reranker = "contrast"
     neighbours: ClassVar[int] = NEIGHBOURS  # tokens on each side of a difference that are masked too
     settings = "negatives", "temperature", "gap"
-    loss_unit = "nats per source"
+    loss_per = "source"
 
     @classmethod
     def check(cls, recipe: Recipe) -> None:

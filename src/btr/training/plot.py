@@ -59,8 +59,8 @@ def draw_loss(axes: Axes, history: History) -> None:
 
 def loss_label(histories: Iterable[History]) -> str:
     """Return the label of the axis of losses, with the units of all runs, each once."""
-    units = dict.fromkeys(history.loss_unit for history in histories if history.loss_unit)
-    return f"training loss\n({' or '.join(units)})" if units else "training loss"
+    units = dict.fromkeys(history.loss_per for history in histories if history.loss_per)
+    return f"training loss\n(nats per {' or '.join(units)})" if units else "training loss"
 
 
 def smooth(history: History) -> tuple[list[float], list[float]]:

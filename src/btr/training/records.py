@@ -86,7 +86,7 @@ class History:
 
     updates: list[Update]
     validations: list[Validation]
-    loss_unit: str | None = None  # None if the run's recipe is not there
+    loss_per: str | None = None  # losses are in nats per this; None if the run's recipe is not there
 
     @property
     def best(self) -> Validation | None:
@@ -109,17 +109,17 @@ def read_history(run: PathLike) -> History:
     if not updates and not validations:
         raise InputError(f"{path}: has no update yet; wait for the run's first.")
     return History(
-        [updates[step] for step in sorted(updates)], [validations[step] for step in sorted(validations)], loss_unit(run)
+        [updates[step] for step in sorted(updates)], [validations[step] for step in sorted(validations)], loss_per(run)
     )
 
 
-def loss_unit(run: PathLike) -> str | None:
-    """Return what the losses of a run are counted in, by the kind in its recipe."""
+def loss_per(run: PathLike) -> str | None:
+    """Return what the losses of a run are a mean over, such as masked tokens, by the kind in its recipe."""
     path = Path(run) / RECIPE
     if not path.is_file():
         return None
     kind = read_yaml(path, "recipe", "recipes are in the folder recipes/", "kind, model and data").get("kind")
-    return OBJECTIVES[kind].loss_unit if isinstance(kind, str) and kind in OBJECTIVES else None
+    return OBJECTIVES[kind].loss_per if isinstance(kind, str) and kind in OBJECTIVES else None
 
 
 def read_records(path: Path) -> Iterator[Update | Validation]:

@@ -116,7 +116,7 @@ class MaskedTarget(Seq2Seq):
 
     model_kind = reranker = "btr"
     settings: ClassVar[tuple[str, ...]] = ("mask_share", "spans", "negatives", "focus_share")
-    loss_unit = "nats per masked token"
+    loss_per = "masked token"
     description = (
         "A Bidirectional Transformer Reranker: a T5 whose decoder sees both sides of every token that it scores."
     )
