@@ -100,7 +100,7 @@ def test_by_hand_it_is_the_pll_of_both_sides(place, tmp_path):
     mask, total = tokenizer.get_vocab()["<extra_id_0>"], 0.0
     for k, token in enumerate(target):
         row = torch.tensor([[0, *target[:k], mask, *target[k + 1 :]]])
-        logits = model(input_ids=source, decoder_input_ids=row, use_cache=False).logits[0, k]
+        logits = model(input_ids=source, decoder_input_ids=row, use_cache=False).logits[0, k].detach()
         total += float(logits.log_softmax(-1)[token])
     assert BTR.from_pretrained(str(tmp_path / "out")).scores(ROWS)[0][0] == pytest.approx(total / len(target), abs=1e-5)
 
@@ -112,7 +112,7 @@ def test_an_imported_base_model_writes_and_scores_the_same(place, tmp_path):
     one, other = (load_reranker(f"l2r:{name}").scores(ROWS) for name in names)
     assert one[0] == pytest.approx(other[0], abs=1e-6)
     decoding = DecodingSettings(size=3, max_length=8)
-    written = [TransformersEngine(name).generate([[3, 4, 5, 1]], decoding) for name in names]
+    written = [TransformersEngine(load("seq2seq", name)).generate([[3, 4, 5, 1]], decoding) for name in names]
     assert [each.tokens for each in written[0][0]] == [each.tokens for each in written[1][0]]
     with pytest.raises(InputError, match="writes left to right, so it is no BTR"):
         load("btr", str(tmp_path / "out"))
