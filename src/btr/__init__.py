@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from btr.decisions.tune import tune
     from btr.metrics.evaluate import compare, evaluate
     from btr.models.compact import compact
+    from btr.models.import_checkpoint import import_checkpoint
     from btr.rerankers import load_reranker
     from btr.rerankers.btr import BTR
     from btr.rerankers.score import score
     from btr.serving.serve import serve
     from btr.studies.export import export
     from btr.studies.study import study
+    from btr.training.cost import training_cost
     from btr.training.train import train
 
 __version__ = "0.1.0"
@@ -42,11 +44,13 @@ _MODULES = {
     "evaluate": "btr.metrics.evaluate",
     "export": "btr.studies.export",
     "generate": "btr.candidates.generate",
+    "import_checkpoint": "btr.models.import_checkpoint",  # btr import; "import" is a keyword of Python
     "rerank": "btr.decisions.rerank",
     "score": "btr.rerankers.score",
     "serve": "btr.serving.serve",
     "study": "btr.studies.study",
     "train": "btr.training.train",
+    "training_cost": "btr.training.cost",  # btr train --dry-run
     "tune": "btr.decisions.tune",
 }
 
@@ -62,6 +66,7 @@ __all__ = [
     "evaluate",
     "export",
     "generate",
+    "import_checkpoint",
     "load_reranker",
     "read_candidates",
     "rerank",
@@ -69,6 +74,7 @@ __all__ = [
     "serve",
     "study",
     "train",
+    "training_cost",
     "tune",
     "write_candidates",
 ]
