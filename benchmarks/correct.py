@@ -21,10 +21,11 @@ from common import Report
 
 from btr.candidates.generate import generate_many
 from btr.corpus.m2 import read_m2
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
+from btr.correction import DEFAULT_MODEL
 from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import Corrector
 from btr.models.load import load, start_token
+from btr.rerankers import SHIPPED_BTR
 from btr.rerankers.btr import mask_token
 
 PEOPLE = "My brother", "The teacher", "Our neighbour", "A friend of mine", "The old man", "Her mother", "Nobody", "She"
@@ -80,7 +81,7 @@ def main() -> None:
     ranking, _ = timed(lambda: corrector.decide(candidates))
     plain_count = report.options["plain"]
     few = [sources[k * len(sources) // plain_count] for k in range(plain_count)]
-    base, other = load("seq2seq", DEFAULT_MODEL), load("btr", DEFAULT_RERANKERS[0].partition(":")[2])
+    base, other = load("seq2seq", DEFAULT_MODEL), load("btr", SHIPPED_BTR)
     plain, _ = timed(lambda: plainly(base, other, few, corrector.decoding.size, corrector.settings.top))
     length = sum(len(source.split()) for source in sources) / len(sources)
     speed, naive = len(sources) / whole, sum(len(source.split()) for source in few) / length / plain

@@ -25,12 +25,13 @@ from peers import Set, load_sets, print_rows
 import btr
 from btr.corpus.files import write_lines, writing
 from btr.corpus.scores import Header, Scored, read_scores
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS, NO_RERANKER
+from btr.correction import DEFAULT_MODEL, NO_RERANKER
 from btr.correction.corrector import LENGTH_PENALTY, MAX_LENGTH, Corrector
 from btr.decisions.grid import DecisionGrid
 from btr.decisions.rerank import choose_settings
 from btr.decisions.search import SearchSpace, cross_validate
 from btr.decisions.settings import Settings
+from btr.rerankers import SHIPPED_BTR
 
 PROFILES = {"conll13": "minimal", "wi-dev": "minimal", "jfleg-dev": "fluency"}
 TUNED = "conll13", "jfleg-dev"
@@ -47,7 +48,7 @@ def score_set(work: Path, name: str, sources: Sequence[str], profile: str) -> tu
             source_file, DEFAULT_MODEL, candidates, engine="ctranslate2", dtype="int8", max_length=MAX_LENGTH,
             length_penalty=LENGTH_PENALTY,
         )  # fmt: skip
-        btr.score(candidates, DEFAULT_RERANKERS, scores, profile=profile, int8=True)
+        btr.score(candidates, None, scores, profile=profile, int8=True)
     header, rows = read_scores(scores)
     return header, list(rows)
 
@@ -69,7 +70,7 @@ def measure(
     ]
 
 
-def speed(sources: Sequence[str], reranker: str | Sequence[str]) -> float:
+def speed(sources: Sequence[str], reranker: str | None) -> float:
     """Return sentences per second of CPU time."""
     corrector = Corrector.from_pretrained(reranker=reranker)
     corrector.correct_sentences(sources[:1])  # warm up
@@ -91,7 +92,7 @@ def main() -> None:
     few = sets[0].sources[: options.speed]
     rows: list[dict[str, Any]] = [
         {"name": "t5gec-small", "scores": {}, "sentences_per_cpu_second": speed(few, NO_RERANKER)},
-        {"name": "+ btr-small", "scores": {}, "sentences_per_cpu_second": speed(few, DEFAULT_RERANKERS)},
+        {"name": "+ btr-small", "scores": {}, "sentences_per_cpu_second": speed(few, None)},
         {"name": "+ btr-small, cross-validated", "scores": {}},
     ]
     for corpus in sets:
@@ -103,7 +104,7 @@ def main() -> None:
     path = work / "paper.jsonl"  # the paper's candidates come without log-probabilities
     if not path.exists():
         given = data / "conll13" / "t5gec-candidates.jsonl"
-        btr.score(given, DEFAULT_RERANKERS[0], path, top=settings.top, int8=True)
+        btr.score(given, f"contrast:{SHIPPED_BTR}", path, top=settings.top, int8=True)
     header, stream = read_scores(path)
     base, _, crossed = measure(sets[0], header, list(stream), Settings(threshold=1.0), True)
     print(f"The paper's T5GEC candidates of CoNLL-13: {base['scores']['f0.5']:.2f}", end="")

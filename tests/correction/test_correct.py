@@ -234,7 +234,7 @@ class Unfinished(Scripted):
 
 def test_unfinished_candidates_do_not_compete():
     """The reranker prefers the source; but that is flagged, so that the base candidate stays."""
-    corrector = Corrector(Unfinished(), TWO, Opposed(), Settings(threshold=0.5))
+    corrector = Corrector(Unfinished(), TWO, Opposed(), Settings(threshold=0.5, drop_runaways=True))
     (sentence,) = corrector.correct("I has it.").sentences
     assert [candidate.flag for candidate in sentence.candidates] == [None, "unfinished"]
     assert (sentence.index, sentence.verdict) == (0, Verdict.EQUAL)
@@ -335,6 +335,51 @@ def test_the_shipped_profile_does_not_apply_to_btr(tmp_path):
     assert corrector.note.startswith("profile minimal does not apply to btr")
 
 
+@pytest.mark.parametrize(
+    ("profile", "kinds", "weights"),
+    [("minimal", ("contrast", "base"), {"contrast": 2.0, "base": 1.0}), ("paper", ("btr",), {})],
+)
+def test_the_profile_chooses_the_rerankers_if_none_is_named(profile, kinds, weights):
+    corrector = Corrector.from_pretrained(profile=profile)
+    assert corrector.reranker.kinds == kinds
+    assert (corrector.settings.rerankers, corrector.settings.weights, corrector.note) == (kinds, weights, None)
+    assert corrector.model_name == "t5gec-small"
+    assert corrector.reranker_name == {"minimal": "contrast:btr-small + base", "paper": "btr:btr-small"}[profile]
+    with pytest.raises(InputError, match="there is no profile 'nice'; btr-small has fluency, minimal, paper"):
+        Corrector.from_pretrained(profile="nice")
+
+
+def test_the_papers_profile_is_the_plain_method():
+    """Five candidates of beam 5 compete; no gap, no other scores, no candidate is dropped, and "more than" λ."""
+    corrector = Corrector.from_pretrained(profile="paper")
+    assert (corrector.decoding.method, corrector.decoding.size) == ("beam", 5)
+    tuned = corrector.settings
+    assert tuned == Settings(candidates=5, top=5, threshold=tuned.threshold, rerankers=("btr",))
+
+
+def test_the_papers_profile_applies_to_every_btr(models, tuned):
+    """Also to several, and to a model whose folder has other profiles."""
+    for names in ([f"btr:{models[1]}"], [f"btr:{models[1]}", f"btr:{tuned}"], [f"btr:{tuned}"]):
+        corrector = Corrector.from_pretrained(models[0], names, profile="paper")
+        assert corrector.settings == Settings(candidates=5, top=5, threshold=0.4, rerankers=("btr",))
+        assert corrector.note == (
+            "profile paper: the threshold is the paper's, 0.4, and was not tuned for this model; "
+            "btr tune finds the best one."
+        )
+    other = Corrector.from_pretrained(models[0], [f"contrast:{tuned}"], profile="paper")
+    assert other.settings == Settings(drop_runaways=True)
+    assert other.note.startswith("profile paper does not apply to contrast (it was tuned for btr); the default")
+
+
+def test_every_setting_of_a_profile_can_be_changed(models, tuned):
+    changed = Corrector.from_pretrained(
+        models[0], [f"contrast:{tuned}", "base"], candidates=6, top=3, threshold=0.1, at_least=True, gap=1.0,
+        drop_runaways=False, average="f", weights={"base": 3.0},
+    )  # fmt: skip
+    kinds = "contrast", "base"
+    assert changed.settings == Settings(6, 3, 0.1, True, 1.0, False, "f", {"contrast": 2.0, "base": 3.0}, kinds)
+
+
 def test_models_are_loaded_once_per_process(models, tmp_path):
     names = [f"contrast:{models[1]}", "base"]
     first, second = (Corrector.from_pretrained(models[0], names, threshold=t) for t in (0.1, 0.2))
@@ -361,15 +406,10 @@ def test_a_changed_reranker_is_loaded_anew(models, tmp_path):
     assert after.reranker.signature != before.reranker.signature
 
 
-def scripted(model, reranker, **options):
-    return Corrector(Scripted(), TWO)
-
-
 def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
     text = tmp_path / "long.txt"
     text.write_bytes(b"I has one dog.\r\n\r\n" * 2_000)  # six batches
-    monkeypatch.setattr(correct_module, "load_corrector", scripted)
-    counts = correct_file(text, tmp_path / "whole.txt")
+    counts = correct_file(text, tmp_path / "whole.txt", make())
     assert (tmp_path / "whole.txt").read_bytes() == b"I have one dogs.\r\n\r\n" * 2_000
     assert (counts.sentences, counts.changed, counts.edits) == (2_000, 2_000, 4_000)
 
@@ -382,9 +422,11 @@ def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             return super().correct_blocks(blocks, **options)
 
-    monkeypatch.setattr(correct_module, "load_corrector", lambda *_, **__: Stopped(Scripted(), TWO))
+    def load():
+        return Stopped(Scripted(), TWO)
+
     with pytest.raises(Interrupted, match="the same command continues"):
-        correct_file(text, tmp_path / "out.txt")
+        correct_file(text, tmp_path / "out.txt", load)
     assert not (tmp_path / "out.txt").exists()
 
     def full(*_):
@@ -393,24 +435,22 @@ def test_a_file_is_corrected_and_goes_on_after_a_stop(tmp_path, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(correct_module, "render", full)
         with pytest.raises(OSError, match="no space"):
-            correct_file(text, tmp_path / "out.txt")  # three more batches, and no more
-    again = correct_file(text, tmp_path / "out.txt")  # only written
+            correct_file(text, tmp_path / "out.txt", load)  # three more batches, and no more
+    again = correct_file(text, tmp_path / "out.txt", load)  # only written
     assert (tmp_path / "out.txt").read_bytes() == (tmp_path / "whole.txt").read_bytes()
     assert again == counts
     assert sorted(path.name for path in tmp_path.iterdir()) == ["long.txt", "out.txt", "whole.txt"]
 
 
 def test_standard_streams(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(correct_module, "load_corrector", scripted)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"I has it.\n")))
-    correct_file("-", form="diff")
+    correct_file("-", "-", make(), form="diff")
     assert capsys.readouterr().out == "I [-has-]{+have+} it.\n"
 
 
-def test_an_empty_text_stays_empty(tmp_path, monkeypatch):
-    monkeypatch.setattr(correct_module, "load_corrector", scripted)
+def test_an_empty_text_stays_empty(tmp_path):
     (tmp_path / "empty.txt").write_text("")
-    counts = correct_file(tmp_path / "empty.txt", tmp_path / "out.txt")
+    counts = correct_file(tmp_path / "empty.txt", tmp_path / "out.txt", make())
     assert (counts.sentences, counts.signature) == (0, "scripted|beam|size:2|max-length:200")
     assert (tmp_path / "out.txt").read_text() == ""
 
@@ -418,7 +458,7 @@ def test_an_empty_text_stays_empty(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("missing.txt",), "missing.txt: no such file"),
+        (("missing.txt", "-"), "missing.txt: no such file"),
         (("t.txt", "t.txt"), "t.txt: is an input, too"),
         (("t.txt", "nowhere/out.txt"), "cannot be written"),
     ],
@@ -427,7 +467,7 @@ def test_wrong_paths_are_refused_before_any_model_is_loaded(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.txt").write_text("I has it.")
     with pytest.raises(InputError, match=message):
-        correct_file(*arguments, model="no-such-model")
+        correct_file(*arguments, lambda: Corrector.from_pretrained("no-such-model"))
 
 
 @pytest.mark.parametrize(
@@ -540,7 +580,6 @@ def test_one_text_is_no_list_of_texts():
             method("I has it .")
 
 
-def test_bad_settings_are_refused_before_any_model_is_loaded(tmp_path):
-    (tmp_path / "t.txt").write_text("I has it.")
+def test_bad_settings_are_refused_before_any_model_is_loaded():
     with pytest.raises(InputError, match="the threshold is a difference of probabilities"):
-        correct_file(tmp_path / "t.txt", model="no-such-model", threshold=7)
+        Corrector.from_pretrained("no-such-model", threshold=7)

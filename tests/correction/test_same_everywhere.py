@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import tiny
 
 import btr
 from btr.corpus import Candidates, read_candidates, read_lines, read_scores, write_lines
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
+from btr.correction import DEFAULT_MODEL
 from btr.correction.correct import correct_file
 from btr.correction.corrector import LENGTH_PENALTY, MAX_LENGTH, Corrector
 
@@ -25,7 +26,7 @@ PROFILE = {
 }
 
 
-def step_by_step(folder, sources, model, rerankers, profile):
+def step_by_step(folder, sources, model, rerankers, profile, note=""):
     """Return the texts of the three verbs, one after the other, with the options that `correct` has inside."""
     generated, scores = folder / "candidates.jsonl", folder / "scores.jsonl"
     size = Corrector.from_pretrained(model, rerankers, profile=profile).settings.candidates
@@ -33,18 +34,18 @@ def step_by_step(folder, sources, model, rerankers, profile):
         sources, model, generated, engine="ctranslate2", dtype="int8", size=size, max_length=MAX_LENGTH,
         length_penalty=LENGTH_PENALTY,
     )  # fmt: skip
-    assert btr.score(generated, rerankers, scores, profile=profile, int8=True).note is None
+    scored = btr.score(generated, rerankers, scores, profile=profile, int8=True)
     result = btr.rerank(scores, folder / "reranked.txt", profile=profile)
-    assert result.note is None
+    for each in (scored, result):
+        assert (each.note or "").startswith(note)
+        assert bool(each.note) == bool(note)
     return result
 
 
 def all_in_one(folder, sources, model, rerankers, profile):
     """Return the texts of `btr correct --tokenized` and of `Corrector.correct_sentences`."""
-    counts = correct_file(
-        sources, folder / "corrected.txt", tokenized=True, model=model, reranker=rerankers, profile=profile
-    )
     corrector = Corrector.from_pretrained(model, rerankers, profile=profile)
+    counts = correct_file(sources, folder / "corrected.txt", corrector, tokenized=True)
     texts = corrector.correct_sentences(list(read_lines(sources)))
     assert counts.sentences == len(texts)
     return list(read_lines(folder / "corrected.txt")), texts
@@ -75,6 +76,25 @@ def test_with_tiny_models(tmp_path, models, sources):
     assert sizes == {1, 2, 3}  # the gap and the number of candidates matter here
 
 
+@pytest.mark.parametrize(("tuned", "verdicts"), [(None, {"reject", "equal"}), (0.1, {"accept", "reject", "equal"})])
+def test_the_papers_profile_with_tiny_models(tmp_path, models, sources, tuned, verdicts):
+    """It applies to a BTR without such a profile too, and chooses the same; early stopping changes nothing."""
+    base, folder = models[0], tmp_path / "btr"
+    shutil.copytree(models[1][0].partition(":")[2], folder)
+    note, reranker = "profile paper: the threshold is the paper's, 0.4", f"btr:{folder}"
+    if tuned is not None:
+        own = {"paper": {"top": 5, "threshold": tuned, "rerankers": ["btr"]}}
+        (folder / "profiles.json").write_text(json.dumps(own))
+        note = ""
+    result = step_by_step(tmp_path, sources, base, reranker, "paper", note)
+    from_file, from_list = all_in_one(tmp_path, sources, base, reranker, "paper")
+    assert result.texts == from_file == from_list == list(read_lines(tmp_path / "reranked.txt"))
+    assert {decision.verdict.value for decision in result.decisions} == verdicts
+    assert result.settings.signature() == f"threshold:{tuned or 0.4}|top:5"
+    sizes = {len(row.candidates.texts) for row in read_scores(tmp_path / "scores.jsonl")[1]}
+    assert sizes == {1, 5}  # nothing is left out, but for what is not read at all
+
+
 @pytest.mark.parametrize("change", [{"threshold": 0.9}, {"gap": 0.0}, {"top": 1}, {"weights": {"contrast": 0.01}}])
 def test_each_setting_counts(tmp_path, models, sources, change):
     """Other settings of the profile give other decisions, and the same texts both ways."""
@@ -88,12 +108,16 @@ def test_each_setting_counts(tmp_path, models, sources, change):
     assert result.texts == from_file == from_list
 
 
-def test_with_the_shipped_models(tmp_path):
-    arguments = EXAMPLES / "source.txt", DEFAULT_MODEL, list(DEFAULT_RERANKERS), "minimal"
+@pytest.mark.parametrize(("profile", "count"), [("minimal", None), ("paper", 4)])  # `paper` takes more time
+def test_with_the_shipped_models(tmp_path, profile, count):
+    """No reranker is named: the profile says which."""
+    sources = list(read_lines(EXAMPLES / "source.txt"))[:count]
+    write_lines(tmp_path / "sources.txt", sources)
+    arguments = tmp_path / "sources.txt", DEFAULT_MODEL, None, profile
     result = step_by_step(tmp_path, *arguments)
     from_file, from_list = all_in_one(tmp_path, *arguments)
     assert result.texts == from_file == from_list
-    assert result.texts != list(read_lines(EXAMPLES / "source.txt"))
+    assert result.texts != sources
     assert any(len(row.candidates.texts) > 1 for row in read_scores(tmp_path / "scores.jsonl")[1])
 
 

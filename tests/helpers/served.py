@@ -32,15 +32,15 @@ class Waiting(Scripted):
 
 def scripted(engine=None, reranker=None, size=2, **settings):
     """Return a corrector whose base model follows a script, and whose reranker prefers the source."""
-    chosen = Settings(**{"threshold": 0.99, **settings})
+    chosen = Settings(**{"threshold": 0.99, "drop_runaways": True, **settings})
     return Corrector(engine or Scripted(), DecodingSettings(size=size), reranker or Opposed(), chosen)
 
 
 @contextmanager
-def served(corrector, names=("scripted", "opposed"), **limits):
+def served(corrector, **limits):
     """Serve a corrector, and give the address."""
     chosen = Limits(**limits)
-    app = make_app(corrector, chosen, names)
+    app = make_app(corrector, chosen)
     listener = bind("127.0.0.1", 0)
     server = Server(app, chosen.timeout)
     thread = threading.Thread(target=server.run, args=(listener,))

@@ -284,7 +284,7 @@ def test_sigterm_finishes_running_requests():
         import sys
         sys.path.insert(0, sys.argv[1])
         from served import Waiting, scripted
-        import btr.serving.serve as verb
+        from btr import Corrector
         from btr.cli import main
 
         class Patient(Waiting):
@@ -294,7 +294,7 @@ def test_sigterm_finishes_running_requests():
                     sys.stdin.readline()
                 return super().generate(sources, settings)
 
-        verb.load_corrector = lambda *names, **settings: scripted(Patient())
+        Corrector.from_pretrained = lambda *names, **settings: scripted(Patient())
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
         sys.argv = ["btr", "serve", "--port", "0", "--allow-origin", "https://my.org/"]
         main()

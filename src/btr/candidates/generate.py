@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from btr.candidates.decoding import MAX_LENGTH, DecodingSettings
 from btr.candidates.engine import Engine, Hypothesis, Tokens
-from btr.corpus.candidates import Candidates, is_runaway, read_candidates
+from btr.corpus.candidates import Candidates, is_runaway, read_candidates, tokens_of
 from btr.corpus.files import PathLike, file_signature
 from btr.corpus.pairs import read_sources
 from btr.errors import InputError, needs_models
@@ -158,8 +158,9 @@ def make_candidates(
 ) -> Candidates:
     """Return a source's candidates with their flags; the source stands in for an empty candidate."""
     candidates = tuple(text or source for text in texts)
+    tokens = [tokens_of(text) for text in candidates]
     flagged = {
-        "duplicate": [text in candidates[:k] for k, text in enumerate(candidates)],
+        "duplicate": [each in tokens[:k] for k, each in enumerate(tokens)],
         "empty": [not text for text in texts],
         "runaway": [is_runaway(source, text) for text in texts],
         "unfinished": [not engine.is_complete(hypothesis.tokens) for hypothesis in hypotheses],

@@ -19,9 +19,9 @@ from btr.cli.options import (
     OptionalProfile,
     Profile,
     Reference,
-    RequiredReranker,
     Reranker,
     ScoredTop,
+    ScoringReranker,
     Source,
     Threshold,
     Top,
@@ -32,7 +32,7 @@ from btr.cli.options import (
     say,
     show,
 )
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE
 from btr.errors import InputError
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ def generate(
 @app.command()
 def score(
     candidates: Annotated[str, typer.Argument(metavar="CANDIDATES", help="Candidates, JSON lines; - is stdin.")],
-    reranker: RequiredReranker,
     output: Annotated[str, typer.Option("--output", "-o", metavar="SCORES", help="Where to; - is stdout.")],
+    reranker: ScoringReranker = None,
     profile: OptionalProfile = None,
     top: ScoredTop = None,
     gap: Gap = None,
@@ -134,13 +134,14 @@ def score(
     btr score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
     btr score candidates.jsonl --reranker r2l:MODEL --reranker l2r:BASE -o scores.jsonl
     btr score candidates.jsonl --reranker mbr -o scores.jsonl
+    btr score candidates.jsonl --profile paper -o scores.jsonl
     torchrun --nproc-per-node 4 -m btr.cli score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
     """
     import btr
 
     result = btr.score(
         candidates,
-        reranker,
+        reranker or None,
         output,
         profile=profile,
         top=top,
@@ -224,11 +225,14 @@ def correct(
     tokenized: Annotated[
         bool, typer.Option("--tokenized", help="One tokenised sentence per line, in and out, as benchmarks have them.")
     ] = False,
-    profile: Profile = "minimal",
+    profile: Profile = DEFAULT_PROFILE,
     threshold: Threshold = None,
     candidates: Written = None,
     top: Top = None,
+    at_least: AtLeast = None,
     gap: Gap = None,
+    drop_runaways: DropRunaways = None,
+    average: Average = None,
     weight: Weight = None,
     model: Base = DEFAULT_MODEL,
     reranker: Reranker = None,
@@ -246,9 +250,10 @@ def correct(
     btr correct letter.txt --diff
     echo 'She have two dog.' | btr correct --alternatives
     btr correct thesis.md --json --profile fluency -o thesis.jsonl
+    btr correct letter.txt --profile paper --diff
     btr correct sources.txt --tokenized -o hypotheses.txt
     """
-    from btr.correction.correct import correct_file
+    from btr.correction.correct import correct_file, import_corrector
 
     forms = [
         name for name, on in (("diff", diff), ("alternatives", alternatives), ("json", as_json), ("m2", as_m2)) if on
@@ -260,19 +265,24 @@ def correct(
     counts = correct_file(
         text,
         output,
+        lambda: import_corrector().from_pretrained(
+            model,
+            reranker or None,
+            profile=profile,
+            candidates=candidates,
+            top=top,
+            threshold=threshold,
+            at_least=at_least,
+            gap=gap,
+            drop_runaways=drop_runaways,
+            average=average,
+            weights=parse_weights(weight),
+            device=device,
+        ),
         form=forms[0] if forms else "text",
         markdown=markdown,
         tokenized=tokenized,
         colour=output == "-" and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
-        model=model,
-        reranker=reranker or DEFAULT_RERANKERS,
-        profile=profile,
-        candidates=candidates,
-        top=top,
-        threshold=threshold,
-        gap=gap,
-        weights=parse_weights(weight),
-        device=device,
     )
     say(counts.note)
     say(summarise(counts, tokenized))

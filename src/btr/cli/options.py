@@ -9,7 +9,6 @@ from typing import Annotated, TextIO, TypeVar
 import typer
 from rich.console import Console
 
-from btr.correction import DEFAULT_RERANKERS
 from btr.errors import InputError
 from btr.resume import Share
 
@@ -40,9 +39,11 @@ DropRunaways = Annotated[
     ),
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 …; a GPU if there is one.")]
-Profile = Annotated[str, typer.Option(help="The models' settings by name: minimal (only what is wrong) or fluency.")]
+Profile = Annotated[
+    str, typer.Option(help="Settings by name: minimal (only what is wrong), fluency, or paper (the paper's method).")
+]
 OptionalProfile = Annotated[
-    str | None, typer.Option(help="The settings by this name that stand beside the model, e.g. minimal.")
+    str | None, typer.Option(help="The settings by this name that stand beside the model, e.g. paper.")
 ]
 Threshold = Annotated[
     float | None, typer.Option(help="How much f must rise above the base candidate's (default: the profile's, or 0).")
@@ -64,14 +65,15 @@ Reranker = Annotated[
     typer.Option(
         metavar="RERANKER",
         help="none, or as in btr score. Repeat the option to combine several rerankers.",
-        show_default=" and ".join(DEFAULT_RERANKERS),
+        show_default="the profile's, of btr-small",
     ),
 ]
-RequiredReranker = Annotated[
-    list[str],
+ScoringReranker = Annotated[
+    list[str] | None,
     typer.Option(
         metavar="RERANKER",
         help="btr:MODEL, contrast:, l2r:, r2l:, roberta:, bert:; base, mbr, vote. Repeat to combine several.",
+        show_default="the profile's, of btr-small",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -4,8 +4,23 @@ from typing import Annotated
 
 import typer
 
-from btr.cli.options import Base, Device, Gap, Profile, Reranker, Threshold, Top, Weight, Written, app, parse_weights
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
+from btr.cli.options import (
+    AtLeast,
+    Average,
+    Base,
+    Device,
+    DropRunaways,
+    Gap,
+    Profile,
+    Reranker,
+    Threshold,
+    Top,
+    Weight,
+    Written,
+    app,
+    parse_weights,
+)
+from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE
 from btr.serving.limits import HOST, PORT, Limits
 
 
@@ -29,11 +44,14 @@ def serve(
         int, typer.Option(min=1, help="How many requests may run or wait; others are answered with 503.")
     ] = Limits.max_requests,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = Limits.timeout,
-    profile: Profile = "minimal",
+    profile: Profile = DEFAULT_PROFILE,
     threshold: Threshold = None,
     candidates: Written = None,
     top: Top = None,
+    at_least: AtLeast = None,
     gap: Gap = None,
+    drop_runaways: DropRunaways = None,
+    average: Average = None,
     weight: Weight = None,
     model: Base = DEFAULT_MODEL,
     reranker: Reranker = None,
@@ -50,8 +68,23 @@ def serve(
     BTR_TOKEN=secret btr serve --host 0.0.0.0
     """
     import btr
+    from btr.correction.correct import import_corrector
 
     btr.serve(
+        lambda: import_corrector().from_pretrained(
+            model,
+            reranker or None,
+            profile=profile,
+            candidates=candidates,
+            top=top,
+            threshold=threshold,
+            at_least=at_least,
+            gap=gap,
+            drop_runaways=drop_runaways,
+            average=average,
+            weights=parse_weights(weight),
+            device=device,
+        ),
         host=host,
         port=port,
         token=token,
@@ -60,13 +93,4 @@ def serve(
         max_requests=max_requests,
         timeout=timeout,
         on_ready=lambda address: print(f"btr serves at {address}", flush=True),
-        profile=profile,
-        threshold=threshold,
-        candidates=candidates,
-        top=top,
-        gap=gap,
-        weights=parse_weights(weight),
-        model=model,
-        reranker=reranker or DEFAULT_RERANKERS,
-        device=device,
     )

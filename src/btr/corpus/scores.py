@@ -48,6 +48,9 @@ class RerankerName(Record):
     model: str | None
     signature: str
 
+    def __str__(self) -> str:
+        return self.kind if self.model is None else f"{self.kind}:{self.model}"
+
 
 @dataclass(frozen=True, slots=True)
 class Header:

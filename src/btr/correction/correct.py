@@ -2,18 +2,18 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from btr.corpus.files import PathLike, check_text, file_signature, read_lines, writing
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS
+from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE
 from btr.correction.blocks import Block, batch_blocks, read_blocks
 from btr.correction.records import NOT_ENGLISH, TOO_LONG, CorrectedBlock, CorrectedSentence, Correction
 from btr.correction.render import FORMS, FORMS_WITH_PROBABILITIES, Renderer
-from btr.decisions import Settings, Verdict
+from btr.decisions import Verdict
 from btr.errors import InputError, needs_models
 from btr.records import Record
 from btr.resume import Share, check_output, write_windows
@@ -54,59 +54,54 @@ def correct(
     *,
     markdown: bool = False,
     model: str = DEFAULT_MODEL,
-    reranker: str | Sequence[str] = DEFAULT_RERANKERS,
-    profile: str = "minimal",
+    reranker: str | Sequence[str] | None = None,
+    profile: str = DEFAULT_PROFILE,
     candidates: int | None = None,
     top: int | None = None,
     threshold: float | None = None,
+    at_least: bool | None = None,
     gap: float | None = None,
+    drop_runaways: bool | None = None,
+    average: str | None = None,
     weights: Mapping[str, float] | None = None,
     device: str | None = None,
 ) -> Correction:
-    """Correct a text. The models stay loaded, so that further calls are fast."""
+    """Correct a text. The models stay loaded, so that further calls are fast.
+
+    Rerankers and settings that are not given are the profile's.
+    """
     check_text(text)  # before any model is loaded
-    corrector = load_corrector(
-        model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, gap=gap,
-        weights=weights, device=device,
+    corrector = import_corrector().from_pretrained(
+        model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, at_least=at_least,
+        gap=gap, drop_runaways=drop_runaways, average=average, weights=weights, device=device,
     )  # fmt: skip
     return corrector.correct(text, markdown=markdown)
 
 
 def correct_file(
     path: PathLike,
-    output: PathLike = "-",
+    output: PathLike,
+    corrector: "Corrector | Callable[[], Corrector]",
     *,
     form: str = "text",
     markdown: bool | None = None,
     tokenized: bool = False,
     colour: bool = False,
-    model: str = DEFAULT_MODEL,
-    reranker: str | Sequence[str] = DEFAULT_RERANKERS,
-    profile: str = "minimal",
-    candidates: int | None = None,
-    top: int | None = None,
-    threshold: float | None = None,
-    gap: float | None = None,
-    weights: Mapping[str, float] | None = None,
-    device: str | None = None,
 ) -> CorrectionCounts:
     """Correct a file in bounded memory. The same call after an interruption continues.
 
-    The form is text, diff, json, m2 or alternatives. A file whose name ends in .md is Markdown unless said otherwise.
-    With `tokenized`, input and output have one tokenised sentence per line, as benchmark files do.
+    A function in place of the corrector loads it once the files are known to be right. The form is text, diff, json,
+    m2 or alternatives. A file whose name ends in .md is Markdown unless said otherwise. With `tokenized`, input and
+    output have one tokenised sentence per line, as benchmark files do.
     """
     if form not in FORMS:
         raise InputError(f"form must be one of {', '.join(FORMS)}, not {form!r}.")
     if tokenized and (form != "text" or markdown):
         raise InputError("tokenised sentences are corrected as plain text: no other form, no Markdown.")
-    # Refuse bad settings before models are loaded.
-    Settings().override(candidates=candidates, top=top, threshold=threshold, gap=gap, weights=weights)
     check_output(output, [path])
     name = "-" if os.fspath(path) == "-" else file_signature(path, "text")  # one clear error if it can't be read
-    corrector = load_corrector(
-        model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, gap=gap,
-        weights=weights, device=device,
-    )  # fmt: skip
+    if callable(corrector):
+        corrector = corrector()
     counts = CorrectionCounts(signature=corrector.signature, note=corrector.note)
     if tokenized:
         correct_tokenized(corrector, path, output, name, counts)
@@ -177,13 +172,13 @@ def correct_tokenized(
             count(source, text)
 
 
-def load_corrector(model: str, reranker: str | Sequence[str], **options: Any) -> "Corrector":
-    """Load a corrector, or say what to install."""
+def import_corrector() -> "type[Corrector]":
+    """Return the class, or say what to install."""
     try:
         from btr.correction.corrector import Corrector
     except ModuleNotFoundError as error:
         raise needs_models("correcting", error) from None
-    return Corrector.from_pretrained(model, reranker, **options)
+    return Corrector
 
 
 def render(

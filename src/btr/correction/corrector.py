@@ -15,7 +15,7 @@ from btr.candidates.generate import generate_many
 from btr.corpus.candidates import Candidates
 from btr.corpus.files import check_text
 from btr.corpus.scores import Scored, Scores
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS, NO_RERANKER
+from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE, NO_RERANKER
 from btr.correction.blocks import Block, batch_blocks, cut_blocks
 from btr.correction.describe import ExaminedBlock, ExaminedSentence, describe
 from btr.correction.language import is_english, words_for_language_detection
@@ -30,13 +30,14 @@ from btr.errors import InputError
 from btr.models.int8_layers import can_quantise
 from btr.models.load import choose_device
 from btr.models.locate import fetch_folder
-from btr.rerankers import parse_name
+from btr.rerankers import parse_name, rerankers_of_profile
 from btr.rerankers.base import Reranker
 
 MAX_LENGTH = 128  # tokens of a sentence, as in training
 LENGTH_PENALTY = 0.0  # rank candidates by log-probability; better on CoNLL-13 than the mean over tokens
 CACHED_WORDS = 100_000
 MAX_CACHED_WORD = 40  # characters
+DEFAULTS = Settings(drop_runaways=True)  # where no profile applies
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class ScoredCandidates:
 class Corrector:
     """Corrects text: the engine writes candidates, the reranker scores them, and the settings decide.
 
-    Without a reranker the base candidate stays, and probabilities are the base model's own. Runaways never compete.
+    Without a reranker the base candidate stays, and probabilities are the base model's own.
     """
 
     def __init__(
@@ -62,42 +63,52 @@ class Corrector:
         settings: Settings | None = None,
         *,
         threads: int = 1,
+        model_name: str | None = None,
         note: str | None = None,
     ) -> None:
         self.engine, self.decoding, self.reranker = engine, decoding, reranker
-        self.settings = replace(settings or Settings(), drop_runaways=True)
+        self.settings = settings or DEFAULTS
         self.threads, self.note = threads, note
+        self.model_name = model_name or engine.signature
         self._round_trip = lru_cache(CACHED_WORDS)(self._encode_and_decode)
 
     @classmethod
     def from_pretrained(
         cls,
         model: str = DEFAULT_MODEL,
-        reranker: str | Sequence[str] = DEFAULT_RERANKERS,
+        reranker: str | Sequence[str] | None = None,
         *,
-        profile: str = "minimal",
+        profile: str = DEFAULT_PROFILE,
         candidates: int | None = None,
         top: int | None = None,
         threshold: float | None = None,
+        at_least: bool | None = None,
         gap: float | None = None,
+        drop_runaways: bool | None = None,
+        average: str | None = None,
         weights: Mapping[str, float] | None = None,
         device: str | None = None,
     ) -> "Corrector":
-        """Load models by name; settings that are not given are the profile's.
+        """Load models by name; rerankers and settings that are not given are the profile's.
 
         Several rerankers are one ensemble. On a CPU all computes in int8, and what becomes of a sentence does not
         depend on the sentences beside it. Models stay loaded: a second call with the same names takes no time.
         """
+        if reranker is None:
+            reranker = rerankers_of_profile(profile)
         names = [reranker] if isinstance(reranker, str) else list(reranker)
         if not names or (NO_RERANKER in names and len(names) > 1):
             raise InputError("name one or more rerankers, or none by itself.")
         parsed = [] if names == [NO_RERANKER] else [parse_name(name) for name in names]
         models = [name for _, name in parsed if name is not None]
-        settings, note = Settings(), None
+        found, note = None, None
         kinds = [kind.kind for kind, _ in parsed]
         if parsed:
-            settings, note = find_profile(profile, [fetch_folder(name) for name in models], kinds)
-        settings = settings.override(candidates=candidates, top=top, threshold=threshold, gap=gap, weights=weights)
+            found, note = find_profile(profile, [fetch_folder(name) for name in models], kinds)
+        settings = (found or DEFAULTS).override(
+            candidates=candidates, top=top, threshold=threshold, at_least=at_least, gap=gap,
+            drop_runaways=drop_runaways, average=average, weights=weights,
+        )  # fmt: skip
         settings.check_weights(kinds)
         if top is None and settings.top is not None:
             settings = replace(settings, top=min(settings.top, settings.candidates))
@@ -112,11 +123,17 @@ class Corrector:
             length_penalty=LENGTH_PENALTY,
         )
         if not parsed:
-            return cls(engine, decoding, None, settings)
+            return cls(engine, decoding, None, settings, model_name=model)
         int8 = bool(models) and is_cpu and can_quantise()
         state = tuple(map(folder_state, models))
         loaded = load_reranker_once(tuple(names), state, device, int8)
-        return cls(engine, decoding, loaded, settings, threads=torch.get_num_threads() if int8 else 1, note=note)
+        threads = torch.get_num_threads() if int8 else 1
+        return cls(engine, decoding, loaded, settings, threads=threads, model_name=model, note=note)
+
+    @property
+    def reranker_name(self) -> str | None:
+        """Return the names of the rerankers, e.g. contrast:btr-small + base; None if there is none."""
+        return " + ".join(str(name) for name in self.reranker.names) if self.reranker else None
 
     @property
     def signature(self) -> str:

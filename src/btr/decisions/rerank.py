@@ -138,11 +138,12 @@ def read_ensemble(paths: Sequence[PathLike]) -> tuple[Header, Iterator[Scored]]:
 
 
 def choose_settings(header: Header, profile: str | None) -> tuple[Settings, str | None]:
-    """Return the settings of a profile of the rerankers' models, and a line to show if it does not apply."""
+    """Return the settings of a profile of the rerankers' models, and a line to show if it was not tuned for them."""
     if profile is None:
         return Settings(), None
     folders = [fetch_folder(reranker.model) for reranker in header.rerankers if reranker.model is not None]
-    return find_profile(profile, folders, header.kinds)
+    settings, note = find_profile(profile, folders, header.kinds)
+    return settings or Settings(), note
 
 
 def is_unscored(row: Scored, kinds: Sequence[str], settings: Settings) -> bool:

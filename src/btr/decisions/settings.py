@@ -12,6 +12,7 @@ from btr.records import Record
 
 PROFILES_FILE = "profiles.json"
 COMMON_PROFILES = "minimal", "fluency"  # names that may be used with any model; some models have no such profile
+PAPER = "paper"  # the profile that is a rule, and so applies to every BTR
 AVERAGES = "log", "probability", "f"
 DEFAULT_CANDIDATES = 5
 
@@ -117,6 +118,13 @@ def check_type(name: str, value: object, hint: object) -> None:
         raise InputError(f"{name} can't be {value!r}.")
 
 
+PAPER_SETTINGS = Settings(candidates=5, top=5, threshold=0.4, rerankers=("btr",))  # λ of the paper's main results
+UNTUNED = (
+    f"profile {PAPER}: the threshold is the paper's, {PAPER_SETTINGS.threshold:g}, and was not tuned for this model; "
+    "btr tune finds the best one."
+)
+
+
 def read_profiles(folder: Path) -> dict[str, Settings]:
     """Return the settings by name that stand beside a model; none if there is no file."""
     path = folder / PROFILES_FILE
@@ -131,19 +139,22 @@ def read_profiles(folder: Path) -> dict[str, Settings]:
     return {name: Settings.from_dict(settings, f"{path}, {name}") for name, settings in values.items()}
 
 
-def find_profile(name: str, folders: Sequence[Path], kinds: Sequence[str]) -> tuple[Settings, str | None]:
-    """Return the settings of a profile for these kinds of rerankers, and a line to show if the defaults stand in.
+def find_profile(name: str, folders: Sequence[Path], kinds: Sequence[str]) -> tuple[Settings | None, str | None]:
+    """Return the settings of a profile for these kinds of rerankers, or None, and a line to show if they are not tuned.
 
-    A profile applies only to the rerankers that it was tuned for. `folders` are those of the models, in order.
+    A profile applies only to the rerankers that it was tuned for; `paper` applies to every BTR. `folders` are those of
+    the models, in order.
     """
     wanted = set(kinds)
     known: dict[str, list[Settings]] = {}
     for folder in folders:
         for profile, settings in read_profiles(folder).items():
             known.setdefault(profile, []).append(settings)
+    if name == PAPER:
+        known.setdefault(PAPER, [PAPER_SETTINGS])
     for settings in known.get(name, ()):
         if set(settings.rerankers) == wanted:
-            return settings, None
+            return settings, UNTUNED if settings is PAPER_SETTINGS else None
     if name not in known and (known or name not in COMMON_PROFILES):
         known_names = f"these models have {', '.join(sorted(known))}" if known else "the model has no profiles"
         raise InputError(f"there is no profile {name!r}; {known_names}.")
@@ -151,4 +162,4 @@ def find_profile(name: str, folders: Sequence[Path], kinds: Sequence[str]) -> tu
     tuned = " or ".join(" + ".join(settings.rerankers) or "no reranker" for settings in known.get(name, ()))
     why = f"it was tuned for {tuned}" if tuned else "the model has no profiles"
     defaults = "the default settings are used: threshold 0, and all candidates compete"
-    return Settings(), f"profile {name} does not apply to {together} ({why}); {defaults}."
+    return None, f"profile {name} does not apply to {together} ({why}); {defaults}."

@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from btr.decisions.settings import read_profiles
 from btr.errors import InputError, needs_models
+from btr.models.locate import fetch_folder
 from btr.registry import Registry
 
 if TYPE_CHECKING:
     from btr.rerankers.base import Reranker
+
+SHIPPED_BTR = "btr-small"  # the shipped model of rerankers
 
 RERANKERS: Registry["type[Reranker]"] = Registry(
     "btr.rerankers",
@@ -55,6 +59,16 @@ def load_reranker(
         return reranker.from_pretrained(model, dtype=dtype, device=device, int8=int8, budget=budget)
     except ModuleNotFoundError as error:
         raise needs_models(names, error) from None
+
+
+def rerankers_of_profile(profile: str) -> tuple[str, ...]:
+    """Return the names of the rerankers that a profile of the shipped BTR is for, e.g. contrast:btr-small and base."""
+    profiles = read_profiles(fetch_folder(SHIPPED_BTR))
+    if profile not in profiles:
+        known = ", ".join(sorted(profiles))
+        raise InputError(f"there is no profile {profile!r}; {SHIPPED_BTR} has {known}. Name a reranker for another.")
+    return tuple(f"{kind}:{SHIPPED_BTR}" if RERANKERS[kind].needs_model else kind
+                 for kind in profiles[profile].rerankers)  # fmt: skip
 
 
 def parse_name(name: str) -> "tuple[type[Reranker], str | None]":

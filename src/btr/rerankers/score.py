@@ -13,7 +13,7 @@ from btr.decisions.settings import Settings, find_profile
 from btr.errors import InputError
 from btr.models.locate import fetch_folder
 from btr.records import Record
-from btr.rerankers import load_reranker, parse_name
+from btr.rerankers import load_reranker, parse_name, rerankers_of_profile
 from btr.resume import check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
@@ -21,7 +21,7 @@ WINDOW = 32  # sources that are scored together
 
 @dataclass(frozen=True)
 class ScoreResult(Record):
-    """What was scored: the signature of the scores, and a line to show if the profile does not apply."""
+    """What was scored: the signature of the scores, and a line to show if the profile was not tuned for the models."""
 
     signature: str
     note: str | None = None
@@ -29,7 +29,7 @@ class ScoreResult(Record):
 
 def score(
     candidates: PathLike,
-    rerankers: str | Sequence[str],
+    rerankers: str | Sequence[str] | None,
     output: PathLike,
     *,
     profile: str | None = None,
@@ -43,9 +43,14 @@ def score(
 ) -> ScoreResult:
     """Score the candidates of a file; a reranker is `kind:model`, or `kind` for one that needs no model.
 
+    None stands for the rerankers that the profile of the shipped model is for.
     With a profile, `top`, `gap` or `drop_runaways`, only the candidates that these let through are scored and written.
     What is done is kept: the same call after an interruption continues.
     """
+    if rerankers is None:
+        if profile is None:
+            raise InputError("name a reranker, e.g. btr:MODEL, or a profile, whose rerankers are used.")
+        rerankers = rerankers_of_profile(profile)
     names = [rerankers] if isinstance(rerankers, str) else list(rerankers)
     parsed = [parse_name(name) for name in names]
     if parsed and all(model is None for _, model in parsed) and (dtype, device, int8) != ("float32", None, False):
@@ -54,7 +59,8 @@ def score(
     settings, note = Settings(), None
     if profile is not None:
         folders = [fetch_folder(model) for _, model in parsed if model is not None]
-        settings, note = find_profile(profile, folders, kinds)
+        found, note = find_profile(profile, folders, kinds)
+        settings = found or settings
     settings = settings.override(top=top, gap=gap, drop_runaways=drop_runaways)
     check_output(output, [candidates])
     is_stream = os.fspath(candidates) == "-"

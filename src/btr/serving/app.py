@@ -47,8 +47,8 @@ DESCRIPTION = (
 class Service:
     """A corrector, and the batcher that shares it among the requests."""
 
-    def __init__(self, corrector: Corrector, limits: Limits, names: tuple[str, str | None]) -> None:
-        self.corrector, self.limits, self.names = corrector, limits, names
+    def __init__(self, corrector: Corrector, limits: Limits) -> None:
+        self.corrector, self.limits = corrector, limits
         self.monitoring = Monitoring()
         self.worker = Worker(corrector)
         self.parser = ThreadPoolExecutor(1, "btr-parser")
@@ -107,9 +107,9 @@ class Service:
             raise RequestError(413, f"the text has {characters:,} characters; this server accepts {limit:,} at a time.")
 
 
-def make_app(corrector: Corrector, limits: Limits, names: tuple[str, str | None]) -> ASGIApp:
-    """Return the API behind its guard. `names` are those of the base model and the reranker."""
-    service = Service(corrector, limits, names)
+def make_app(corrector: Corrector, limits: Limits) -> ASGIApp:
+    """Return the API behind its guard."""
+    service = Service(corrector, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -156,8 +156,8 @@ def add_correction(api: FastAPI, service: Service) -> None:
         """Show the models and settings of this server."""
         corrector = service.corrector
         return schemas.ModelsResponse(
-            model=service.names[0],
-            reranker=service.names[1],
+            model=corrector.model_name,
+            reranker=corrector.reranker_name,
             candidates=corrector.decoding.size,
             threshold=corrector.settings.threshold,
             at_least=corrector.settings.at_least,

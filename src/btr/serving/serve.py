@@ -3,16 +3,20 @@
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from btr.correction import DEFAULT_MODEL, DEFAULT_RERANKERS, NO_RERANKER
-from btr.correction.correct import load_corrector
+from btr.correction.correct import import_corrector
 from btr.errors import InputError
 from btr.serving.limits import HOST, PORT, Limits
 
+if TYPE_CHECKING:
+    from btr.correction.corrector import Corrector
+
 
 def serve(
+    corrector: "Corrector | Callable[[], Corrector] | None" = None,
     *,
     host: str = HOST,
     port: int = PORT,
@@ -22,19 +26,11 @@ def serve(
     max_requests: int = Limits.max_requests,
     timeout: float = Limits.timeout,
     on_ready: Callable[[str], None] = lambda _: None,
-    model: str = DEFAULT_MODEL,
-    reranker: str | Sequence[str] = DEFAULT_RERANKERS,
-    profile: str = "minimal",
-    candidates: int | None = None,
-    top: int | None = None,
-    threshold: float | None = None,
-    gap: float | None = None,
-    weights: Mapping[str, float] | None = None,
-    device: str | None = None,
 ) -> None:
     """Serve the page and the API until SIGTERM or Ctrl-C, then finish the running requests.
 
-    `on_ready` is called with the address once the server listens. The models and settings are those of `btr.correct`.
+    A function in place of the corrector loads it once the address is known to be free; by default it is
+    `Corrector.from_pretrained`. `on_ready` is called with the address once the server listens.
     """
     try:
         from btr.serving import log
@@ -47,12 +43,11 @@ def serve(
     )
     allow_many_connections()
     with bind(host, port) as listener:
-        corrector = load_corrector(
-            model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, gap=gap,
-            weights=weights, device=device,
-        )  # fmt: skip
-        rerankers = reranker if isinstance(reranker, str) else " + ".join(reranker)
-        app = make_app(corrector, limits, (model, None if rerankers == NO_RERANKER else rerankers))
+        if corrector is None:
+            corrector = import_corrector().from_pretrained
+        if callable(corrector):
+            corrector = corrector()
+        app = make_app(corrector, limits)
         log.configure()
         if corrector.note is not None:
             log.write(corrector.note)

@@ -56,9 +56,10 @@ class StudyFiles:
                 header, _ = read_file([expand(path) for path in by_set[self.plan.validation]])
                 kinds_and_models = [(scorer.kind, scorer.model) for scorer in header.rerankers]
             folders = [Path(locate_model(expand(model))) for _, model in kinds_and_models if model]
-            settings, note = find_profile(reranker.profile, folders, [kind for kind, _ in kinds_and_models])
-            if note is not None:
-                raise InputError(f"rerankers.{name}: {note.partition(';')[0]}; give settings instead.")
+            found, note = find_profile(reranker.profile, folders, [kind for kind, _ in kinds_and_models])
+            if found is None:
+                raise InputError(f"rerankers.{name}: {(note or '').partition(';')[0]}; give settings instead.")
+            settings = found
         return Settings.from_dict({**settings.to_dict(), **reranker.settings}, f"rerankers.{name}.settings")
 
     def candidates(self, plan: CandidatesPlan, dataset: str) -> StageFile | None:

@@ -13,7 +13,7 @@ from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
 from btr.candidates.generate import WINDOW, generate_many, load_engine
 from btr.candidates.transformers_engine import TransformersEngine
-from btr.corpus.candidates import Candidates, read_candidates
+from btr.corpus.candidates import Candidates, read_candidates, tokens_of
 from btr.corpus.files import file_signature
 from btr.corpus.m2 import read_m2
 from btr.corpus.scores import Scored, Scores
@@ -118,7 +118,7 @@ class Validator:
     def rank_gold(self, reranker: Reranker) -> tuple[float, float]:
         """Return how often gold is preferred to the candidates, in percent, and its mean f(y|x) among them."""
         rows = [
-            Candidates(row.source, (target, *(text for text in dict.fromkeys(row.texts) if text != target)))
+            Candidates(row.source, (target, *(text for text in row.texts if tokens_of(text) != tokens_of(target))))
             for row, target in zip(self.rows, self.targets)
         ]
         rows = [row for row in rows if len(row.texts) > 1]
