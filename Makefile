@@ -38,6 +38,7 @@ $(BIN)/python:
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable '.[models]'
+	@$(BIN)/btr fetch smollm2-135m || true  # a small language model; without a network, one line says that it is missing
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

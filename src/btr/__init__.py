@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from btr.decisions.tune import tune
     from btr.metrics.evaluate import compare, evaluate
     from btr.models.compact import compact
+    from btr.models.fetch import fetch
     from btr.models.import_checkpoint import import_checkpoint
     from btr.rerankers import load_reranker
     from btr.rerankers.btr import BTR
@@ -43,6 +44,7 @@ _MODULES = {
     "correct": "btr.correction.correct",
     "evaluate": "btr.metrics.evaluate",
     "export": "btr.studies.export",
+    "fetch": "btr.models.fetch",
     "generate": "btr.candidates.generate",
     "import_checkpoint": "btr.models.import_checkpoint",  # btr import; "import" is a keyword of Python
     "rerank": "btr.decisions.rerank",
@@ -65,6 +67,7 @@ __all__ = [
     "correct",
     "evaluate",
     "export",
+    "fetch",
     "generate",
     "import_checkpoint",
     "load_reranker",

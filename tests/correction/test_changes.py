@@ -5,7 +5,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from btr.corpus.m2 import Edit
-from btr.correction.changes import Change, applicable_edits, apply_changes, is_attached, to_character_changes
+from btr.corpus.spacing import is_attached
+from btr.correction.changes import Change, applicable_edits, apply_changes, to_character_changes
 from btr.correction.segments import MASK, Token, cut_segments
 from btr.metrics.errant import extract_edits
 

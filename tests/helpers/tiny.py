@@ -3,14 +3,19 @@
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
+    AutoModelForCausalLM,
     BertConfig,
     BertForMaskedLM,
     BertForSequenceClassification,
+    BloomConfig,
+    GPT2Config,
+    LlamaConfig,
     MPNetConfig,
     MPNetForMaskedLM,
     MT5Config,
     MT5ForConditionalGeneration,
     PreTrainedTokenizerFast,
+    Qwen2Config,
     RobertaConfig,
     RobertaForMaskedLM,
     T5Config,
@@ -99,3 +104,28 @@ def save_classifier(folder, labels=2, seed=0):
     tokenizer = bert_tokenizer()
     config = BertConfig(**BERT_SHAPE, vocab_size=len(tokenizer), num_labels=labels, max_position_embeddings=64)
     return save(randomise(BertForSequenceClassification(config), seed), tokenizer, folder)
+
+
+def lm_tokenizer(separator="<|endoftext|>"):
+    """Words and spaces, as byte-level vocabularies have them: adds no begin and no end."""
+    words = [f"{gap}{word}" for gap in ("", "Ġ") for word in WORDS]
+    vocabulary = {word: k for k, word in enumerate([separator, "<unk>", *words])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=separator, unk_token="<unk>")
+
+
+def save_language_model(folder, style="llama", seed=0, tied=True):
+    """A causal language model: llama (grouped heads), qwen2, gpt2 (absolute positions) or bloom (ALiBi)."""
+    tokenizer = lm_tokenizer()
+    shape = {**BERT_SHAPE, "vocab_size": len(tokenizer), "tie_word_embeddings": tied}
+    tokens = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
+    config = {
+        "llama": lambda: LlamaConfig(**shape, **tokens, num_key_value_heads=2, max_position_embeddings=1024),
+        "qwen2": lambda: Qwen2Config(**shape, **tokens, num_key_value_heads=2, max_position_embeddings=1024),
+        "gpt2": lambda: GPT2Config(
+            n_embd=32, n_layer=2, n_head=4, n_positions=1024, vocab_size=len(tokenizer), **tokens
+        ),
+        "bloom": lambda: BloomConfig(hidden_size=32, n_layer=2, n_head=4, vocab_size=len(tokenizer), **tokens),
+    }[style]()
+    return save(randomise(AutoModelForCausalLM.from_config(config), seed), tokenizer, folder)

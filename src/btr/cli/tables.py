@@ -17,6 +17,7 @@ from btr.studies.study import StudyReport
 if TYPE_CHECKING:  # these need torch
     from btr.candidates.generate import Generated
     from btr.models.compact import Compacted
+    from btr.models.fetch import Fetched
     from btr.models.import_checkpoint import Imported
     from btr.training.train import Trained
 
@@ -197,6 +198,12 @@ def print_imported(result: "Imported", console: Console) -> None:
     """Print what an imported model is, and how it is named."""
     what, use = ("a BTR", f"btr:{result.model}") if result.kind == "btr" else ("a base model", result.model)
     console.print(f"Model: {use} ({what} of {result.parameters:,} parameters)", soft_wrap=True, highlight=False)
+
+
+def print_fetched(result: "Fetched", console: Console) -> None:
+    """Print where a fetched model is."""
+    note = " (it was there already)" if result.was_there else ""
+    console.print(f"Model: {result.model} in {result.folder}{note}", soft_wrap=True)
 
 
 def print_study(result: StudyReport, console: Console) -> None:

@@ -1,18 +1,13 @@
 """Turn edits of tokens into changes of characters; the text around them stays as the writer spaced it."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from btr.corpus.m2 import Edit
+from btr.corpus.spacing import is_attached
 from btr.correction.segments import MASK, Token
 
-ATTACHED_TO_PREVIOUS = frozenset(",.;:!?%)]}…”’-–/")  # written without a space before them
-ATTACHED_TO_NEXT = frozenset("([{$£€#“‘-–/")  # written without a space after them
-# 's, 'm, 'd, 're, 've, 'll, n't and an ellipsis: tokens that are part of the word before them.
-CLITIC = re.compile(r"['’](?:s|m|d|re|ve|ll)|n['’]t|\.\.\.", re.IGNORECASE)
-STRAIGHT_QUOTES = '"', "'"
 FINAL_PUNCTUATION = ".", "!", "?", ":"
 
 
@@ -174,13 +169,3 @@ def adapt_gap(gap: str, was_attached: bool, is_attached: bool) -> str:
     if gap.strip() or was_attached == is_attached or (is_attached and "\n" in gap):
         return gap
     return "" if is_attached else gap or " "
-
-
-def is_attached(words: Sequence[str], index: int) -> bool:
-    """Whether a word is written without a space between it and the word before it."""
-    left, right = words[index - 1], words[index]
-    if left in STRAIGHT_QUOTES and words[:index].count(left) % 2:  # an opening quote
-        return True
-    if right in STRAIGHT_QUOTES:  # attached if it closes a quotation
-        return words[:index].count(right) % 2 == 1
-    return right in ATTACHED_TO_PREVIOUS or left in ATTACHED_TO_NEXT or bool(CLITIC.fullmatch(right))

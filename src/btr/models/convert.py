@@ -1,4 +1,4 @@
-"""Conversion of T5 models for CTranslate2, which runs them several times as fast on a CPU.
+"""Conversion of models for CTranslate2, which runs them several times as fast on a CPU.
 
 A conversion is made once and cached beside the model.
 """
@@ -18,18 +18,21 @@ from btr.models.compact import expand_to
 from btr.models.identity import model_hash
 from btr.models.int8_weights import CONFIG_KEY
 from btr.models.load import check_kind, read_config, silence_libraries
-from btr.models.locate import fetch_folder, first_line, locate_model
+from btr.models.locate import fetch_folder, first_line, locate_model, user_cache
 
 COMPUTE_TYPES = "float32", "int8"
 MADE_FROM = "made-from.json"  # in a conversion: the model's hash, and CTranslate2's version
 
 
-def convert(name: str, compute: str = "int8") -> Path:
-    """Return the folder of a model's conversion, which is made if it is missing or out of date."""
+def convert(name: str, compute: str = "int8", kind: str = "seq2seq") -> Path:
+    """Return the folder of a model's conversion, which is made if it is missing or out of date.
+
+    The kind is seq2seq (a T5) or lm (a causal language model of a type that CTranslate2 knows).
+    """
     silence_libraries()
     config = read_config(locate_model(name), name)
-    check_kind("seq2seq", config, name)
-    if config.model_type not in MODEL_TYPES:
+    check_kind(kind, config, name)
+    if kind == "seq2seq" and config.model_type not in MODEL_TYPES:
         raise InputError(f"{name}: is a {config.model_type} model; ctranslate2 is for T5, use the engine transformers.")
     folder = fetch_folder(name)
     made_from = {"model": model_hash(name), "ctranslate2": ctranslate2_version()}
@@ -60,9 +63,17 @@ def run_converter(folder: str, target: Path, compute: str, name: str) -> None:
     class Converter(TransformersConverter):  # type: ignore[misc]
         def load_model(self, *arguments: Any, **options: Any) -> Any:
             model = super().load_model(*arguments, **options)
-            # The converter scales the output of models whose flag says "tied"; transformers 5 sets it for all T5s.
-            model.config.tie_word_embeddings = getattr(model.config, "scale_decoder_outputs", False)
+            if model.config.is_encoder_decoder:
+                # The converter scales the output of models whose flag says "tied"; transformers 5 sets it for all T5s.
+                model.config.tie_word_embeddings = getattr(model.config, "scale_decoder_outputs", False)
             return model
+
+        def load_tokenizer(self, *arguments: Any, **options: Any) -> Any:
+            tokenizer = super().load_tokenizer(*arguments, **options)
+            for token in ("bos_token", "eos_token", "unk_token"):
+                if getattr(tokenizer, token) is None:  # CTranslate2 can't load a null; any token will do for scoring
+                    setattr(tokenizer, token, tokenizer.convert_ids_to_tokens(0))
+            return tokenizer
 
     try:
         Converter(folder).convert(str(target), quantization=compute)
@@ -83,7 +94,7 @@ def cache_folder(folder: Path, identity: str) -> Path:
     """Return the model's folder if it can be written to, else one in the user's cache."""
     if os.access(folder, os.W_OK):
         return folder
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "btr" / f"{folder.name}-{identity}"
+    cache = user_cache() / f"{folder.name}-{identity}"
     cache.mkdir(parents=True, exist_ok=True)
     return cache
 

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from transformers import (
     AutoConfig,
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
@@ -40,7 +41,9 @@ AUTO_CLASSES: dict[str, Any] = {
     "r2l": AutoModelForSeq2SeqLM,
     "roberta": AutoModelForMaskedLM,
     "bert": AutoModelForSequenceClassification,
+    "lm": AutoModelForCausalLM,
 }
+CAUSAL_ENDINGS = "ForCausalLM", "LMHeadModel"  # of the class names of causal language models
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,8 @@ class LoadedModel:
 def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> LoadedModel:
     """Load a model of a kind, for inference.
 
-    Kinds are btr, l2r, r2l (a T5), roberta (any masked language model), bert (any classifier) and seq2seq (any model
-    that writes candidates).
+    Kinds are btr, l2r, r2l (a T5), roberta (any masked language model), bert (any classifier), lm (any causal language
+    model) and seq2seq (any model that writes candidates).
     """
     silence_libraries()
     torch_device = choose_device(device)
@@ -200,5 +203,10 @@ def check_kind(kind: str, config: Any, name: str) -> None:
             raise InputError(f"{name}: is a BTR, not {kind}; name it as btr:{name}.")
         if kind != "btr" and kind != causal_kind:
             raise InputError(f"{name}: writes {direction}, so it is not {kind}.")
+    elif kind == "lm":
+        classes = getattr(config, "architectures", None) or ()
+        if is_encoder_decoder or not any(each.endswith(CAUSAL_ENDINGS) for each in classes):
+            what = classes[0] if classes else config.model_type
+            raise InputError(f"{name}: is a {what}, but lm needs a causal language model.")
     elif is_encoder_decoder:
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs an encoder only.")

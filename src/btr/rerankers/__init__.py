@@ -22,6 +22,7 @@ RERANKERS: Registry["type[Reranker]"] = Registry(
         "r2l": "btr.rerankers.left_to_right:RightToLeft",
         "roberta": "btr.rerankers.encoders:RoBERTa",
         "bert": "btr.rerankers.encoders:BERT",
+        "lm": "btr.rerankers.language_model:LanguageModel",
         "base": "btr.rerankers.model_free:Base",
         "mbr": "btr.rerankers.model_free:MBR",
         "vote": "btr.rerankers.model_free:Vote",
