@@ -27,10 +27,10 @@ def study(plan: PathLike, output: PathLike) -> StudyReport:
     """
     try:
         from btr.studies.cache import StudyCache
+        from btr.studies.collect import collect
         from btr.studies.pipeline import Pipeline
         from btr.studies.plan import read_plan
         from btr.studies.report import write_report
-        from btr.studies.results import collect
         from btr.studies.sections import make_sections
         from btr.studies.table import NotComputed
     except ModuleNotFoundError as error:
