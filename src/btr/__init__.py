@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from btr.serving.serve import serve
     from btr.studies.export import export
     from btr.studies.study import study
+    from btr.training.cost import training_cost
     from btr.training.train import train
 
 __version__ = "0.1.0"
@@ -47,6 +48,7 @@ _MODULES = {
     "serve": "btr.serving.serve",
     "study": "btr.studies.study",
     "train": "btr.training.train",
+    "training_cost": "btr.training.cost",  # btr train --dry-run
     "tune": "btr.decisions.tune",
 }
 
@@ -69,6 +71,7 @@ __all__ = [
     "serve",
     "study",
     "train",
+    "training_cost",
     "tune",
     "write_candidates",
 ]

@@ -8,10 +8,13 @@ import torch
 from torch import Tensor
 
 from btr.rerankers.encoders import TARGET, encoder_inputs, position_limit
+from btr.training.flops import ExampleShape
 from btr.training.losses import likelihood, likelihood_and_unlikelihood
-from btr.training.masking import Tokens, draw_positions, mask
+from btr.training.masking import Tokens, draw_positions, mask, number_of_masks
 from btr.training.objective import Batch, Example, Objective, TrainingPair
 from btr.training.recipe import Recipe
+
+SPECIAL_TOKENS = 4  # around source and target, in RoBERTa
 
 
 class MaskedPair(Objective):
@@ -43,6 +46,15 @@ class MaskedPair(Objective):
                 return None
         count = 1 + self.recipe.objective.negatives
         return {"source": [], "targets": rows[:count], "positions": positions[:count]}
+
+    def work(self, example: Example) -> ExampleShape:
+        share = self.recipe.objective.mask_share
+        masks = sum(number_of_masks(len(positions), share) for positions in example["positions"])
+        return ExampleShape(0, len(example["targets"]), max(map(len, example["targets"])), masks)
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        row = [0] * (source + target + SPECIAL_TOKENS)
+        return {"source": [], "targets": [row] * targets, "positions": [[*range(target)]] * targets}
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
         rows: list[Tokens] = []
@@ -86,6 +98,13 @@ class Grammaticality(Objective):
         if max(map(len, rows)) > min(position_limit(self.model.config), self.recipe.data.max_source):
             return None
         return {"source": [], "targets": rows}
+
+    def work(self, example: Example) -> ExampleShape:
+        rows, longest, _ = self.shape(example)
+        return ExampleShape(0, rows, longest, rows)  # one class per row
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        return {"source": [], "targets": [[0] * target, [0] * source]}
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
         rows = [row for example in examples for row in example["targets"]]

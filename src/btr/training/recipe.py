@@ -107,6 +107,15 @@ class ValidationSettings(Part):
     engine: Literal["transformers", "ctranslate2"] = "ctranslate2"
 
 
+class Expected(Part):
+    """Counts of the data, with which `--dry-run` works where the data itself is not at hand."""
+
+    pairs: int = Field(gt=0)  # sources per epoch; in pre-training, paragraphs
+    targets: int | None = Field(None, gt=0)  # gold and negatives of all sources; None: one per source
+    source_tokens: float = Field(gt=1)  # mean per source, and per paragraph, </s> included
+    target_tokens: float | None = Field(None, gt=1)  # mean per target; None: as a source
+
+
 class Recipe(Part):
     """A training run."""
 
@@ -117,6 +126,7 @@ class Recipe(Part):
     objective: ObjectiveSettings = ObjectiveSettings()
     optimizer: Optimizer = Optimizer()
     validation: ValidationSettings = ValidationSettings()
+    expected: Expected | None = None
     seed: int = Field(0, ge=0)
     epochs: int | None = Field(None, gt=0)
     steps: int | None = Field(None, gt=0)

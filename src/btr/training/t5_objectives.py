@@ -13,8 +13,9 @@ from btr.models.load import start_token
 from btr.models.training_decoder import DecoderBatch, decoder_states, make_decoder_batch
 from btr.rerankers.btr import mask_token
 from btr.rerankers.differences import differing_between, differing_tokens
+from btr.training.flops import ExampleShape
 from btr.training.losses import likelihood, likelihood_and_unlikelihood
-from btr.training.masking import Tokens, corrupt_spans, draw_positions, mask
+from btr.training.masking import Tokens, corrupt_spans, draw_positions, mask, number_of_masks, span_lengths
 from btr.training.objective import Batch, Example, Objective, TrainingPair
 from btr.training.recipe import Recipe
 
@@ -59,6 +60,18 @@ class Seq2Seq(Objective):
             example["source"], objective.mask_share, generator, self.sentinels, self.end, objective.spans
         )
         return source, [target]
+
+    def work(self, example: Example) -> ExampleShape:
+        if self.recipe.task == "correct":
+            return super().work(example)
+        objective = self.recipe.objective
+        source, target = span_lengths(len(example["source"]), objective.mask_share, objective.spans)
+        return ExampleShape(source, 1, target, target)
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        if self.recipe.task == "correct":
+            return super().typical_example(source, target, targets)
+        return {"source": [0] * source, "targets": [[]]}  # spans are drawn later
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
         pairs = [self.read(example, generator) for example, generator in zip(examples, generators)]
@@ -146,6 +159,12 @@ class MaskedTarget(Seq2Seq):
             len(labels),
             torch.tensor(is_negative, device=self.device),
         )
+
+    def work(self, example: Example) -> ExampleShape:
+        plain = super().work(example)
+        lengths = [plain.row] if self.recipe.task == "pre-train" else [*map(len, example["targets"])]
+        masks = sum(number_of_masks(length, self.recipe.objective.mask_share) for length in lengths)
+        return ExampleShape(plain.source, plain.rows, plain.row + 1, masks)  # rows begin with the start token
 
     def draw_masks(self, source: Tokens, targets: Sequence[Tokens], generator: np.random.Generator) -> list[list[int]]:
         """Choose which tokens of gold and of each negative are masked."""
