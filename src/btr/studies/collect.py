@@ -4,6 +4,7 @@ from itertools import product
 
 from btr.decisions.search import rank
 from btr.errors import InputError
+from btr.studies.coverage import is_measured
 from btr.studies.pipeline import Pipeline, name_of
 from btr.studies.records import TunedGrid
 from btr.studies.results import BestOnSet, LossCurve, RankCurve, Results
@@ -22,7 +23,7 @@ def collect(pipeline: Pipeline) -> Results:
             "name another as main."
         )
     for name, (generator, dataset) in product(plan.rerankers, product(plan.candidates, plan.sets)):
-        if is_measured(pipeline, name, generator, dataset):
+        if is_measured(plan, name, generator, dataset):
             collect_reranker(pipeline, results, name, generator, dataset)
     collect_best(pipeline, results)
     for dataset in plan.sets:
@@ -48,23 +49,6 @@ def collect_bases(pipeline: Pipeline, results: Results) -> None:
         sizes = method.sizes(plan.validation, plan.top)
         if base := pipeline.base(method, plan.validation, sizes[0] if sizes else None):
             results.decoding[name] = base
-
-
-def is_measured(pipeline: Pipeline, name: str, generator: str, dataset: str) -> bool:
-    """Return whether a reranker is measured on a set: variants are not everywhere.
-
-    A larger model's candidates are reranked without variants. On tuning sets but the validation set, only the main
-    reranker's variants are compared (the paper's Tables 24 and 25).
-    """
-    plan = pipeline.plan
-    if pipeline.candidates(generator, dataset, pipeline.files.first_size(generator, dataset)) is None:
-        return False
-    if plan.rerankers[name].variant_of is None:
-        return True
-    is_compared = (
-        dataset not in plan.tuning_sets or dataset == plan.validation or plan.main_reranker in plan.family(name)
-    )
-    return generator == plan.base and is_compared
 
 
 def collect_reranker(pipeline: Pipeline, results: Results, name: str, generator: str, dataset: str) -> None:

@@ -15,6 +15,7 @@ from btr.metrics.significance import RESAMPLES
 from btr.models.identity import model_hash
 from btr.rerankers import parse_name
 from btr.studies.cache import Key, StageFile, StudyCache
+from btr.studies.coverage import tried_sizes
 from btr.studies.examples import choose_examples
 from btr.studies.losses import LENGTHS, measure_losses, scores_tokens
 from btr.studies.measures import measure_base, measure_reranker, measure_ungraded, split_seeds
@@ -101,28 +102,13 @@ class Pipeline:
         return BaseResult(measures, name_of(file), file.seconds)
 
     def tried_sizes(self, name: str, generator: str, dataset: str) -> list[int | None]:
-        """Return the lists that a reranker's settings are tuned over on a set, as the paper does; none if it is not.
-
-        All numbers of candidates are tried on the validation set for the base model's candidates; on other tuning sets
-        for the main reranker and its variants. A variant, whose a_train is compared, has the first number on the
-        validation set; and a larger model's candidates have the number that is best for the base model's.
-        """
-        plan, reranker = self.plan, self.plan.rerankers[name]
-        sizes, is_validation = plan.sizes(generator, dataset), dataset == plan.validation
-        if dataset not in plan.tuning_sets or (generator != plan.base and not is_validation):
-            return []
-        if not is_validation and plan.main_reranker not in plan.family(name):
-            return []
-        if sizes is None:
-            return [None]
+        """Return the lists of candidates that a reranker's settings are tuned over on a set."""
+        plan, reranker, given = self.plan, self.plan.rerankers[name], self.files.given[name]
+        size = None
         if reranker.gives("top"):
-            given = self.files.given[name]
-            by_profile = reranker.profile is not None or "candidates" in reranker.settings
-            return [given.candidates if by_profile or given.top is None else given.top]
-        if generator != plan.base:
-            best = self.settings(name, plan.base).candidates
-            return [best if best in sizes else sizes[0]]
-        return [sizes[0]] if is_validation and reranker.variant_of else list(sizes)
+            is_given = reranker.profile is not None or "candidates" in reranker.settings or given.top is None
+            size = given.candidates if is_given else given.top
+        return tried_sizes(plan, name, generator, dataset, size, lambda: self.settings(name, plan.base).candidates)
 
     def size_of(self, settings: Settings, generator: str, dataset: str) -> int | None:
         """Return the list of candidates that settings choose from."""

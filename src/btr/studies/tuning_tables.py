@@ -29,7 +29,8 @@ def negatives_grid(results: Results) -> Table | NotComputed:
     title += f"; a_pred is {results.tuned[names[0], base, dataset].tops[0]}"
     rows = [
         make_row(
-            results, base, dataset, name, 0, f"{name}, a_train = {plan.rerankers[name].negatives}",
+            results, base, dataset, name, 0,
+            f"{plan.rerankers[name].variant_of or name}, a_train = {plan.rerankers[name].negatives}",
             line_above=k > 0 and name == plan.family(name)[0],
         )
         for k, name in enumerate(names)
