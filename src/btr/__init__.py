@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from btr.rerankers.score import score
     from btr.serving.serve import serve
     from btr.studies.export import export
-    from btr.studies.study import study
+    from btr.studies.study import study, study_cost
     from btr.training.cost import training_cost
     from btr.training.train import train
 
@@ -51,6 +51,7 @@ _MODULES = {
     "score": "btr.rerankers.score",
     "serve": "btr.serving.serve",
     "study": "btr.studies.study",
+    "study_cost": "btr.studies.study",  # btr study --dry-run
     "train": "btr.training.train",
     "training_cost": "btr.training.cost",  # btr train --dry-run
     "tune": "btr.decisions.tune",
@@ -76,6 +77,7 @@ __all__ = [
     "score",
     "serve",
     "study",
+    "study_cost",
     "train",
     "training_cost",
     "tune",

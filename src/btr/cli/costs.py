@@ -9,6 +9,7 @@ from rich.markup import escape
 from btr.cli.tables import make_table
 
 if TYPE_CHECKING:  # needs torch
+    from btr.studies.study_cost import StudyCost
     from btr.training.cost import StageCost, TrainingCost
 
 ROWS: "dict[str, Callable[[StageCost], str]]" = {
@@ -42,6 +43,28 @@ def print_cost(cost: "TrainingCost", console: Console) -> None:
         names = ", ".join(expected)
         console.print(f"Not read but counted by 'expected' in the recipe, without padding: {names}.", soft_wrap=True)
     console.print("Validation and the generation of candidates are not included.", soft_wrap=True)
+
+
+def print_study_cost(cost: "StudyCost", console: Console) -> None:
+    """Print one line per stage, the sum of each kind, and what the hours were worked out with."""
+    table = make_table("", ["sentences", "tokens", "FLOPs", "hours"])
+    for stage in cost.stages:
+        done = " (done)" if stage.is_done else ""
+        numbers = [f"{stage.sentences:,}", f"{stage.tokens:,}", f"{stage.flops:.3g}", hours(stage.hours)]
+        table.add_row(f"{stage.stage}: {escape(stage.what)}{done}", *(numbers if stage.sentences else ["–"] * 4))
+    console.print(table)
+    left = [stage for stage in cost.stages if not stage.is_done]
+    for kind in dict.fromkeys(stage.stage for stage in left if stage.sentences):
+        own = [stage for stage in left if stage.stage == kind]
+        console.print(f"{kind}: {len(own)} stages, {hours(sum(stage.hours for stage in own))} hours", highlight=False)
+    devices = f"{cost.devices} device{'s' if cost.devices > 1 else ''}"
+    rate = f"{cost.flops_per_second:.2g} FLOP/s"
+    console.print(f"Hours on {devices} of {rate} each: {hours(cost.hours)} in all.", soft_wrap=True)
+    console.print(
+        "Where the number of candidates is still to be tuned, the first is counted. Validation is not included; beam "
+        "search runs at a lower rate than training.",
+        soft_wrap=True,
+    )
 
 
 def gigabytes(number: int) -> str:

@@ -104,13 +104,18 @@ def plot_lines(axes: Axes, curves: Mapping[str, Curve], markers: bool = True) ->
 def draw_thresholds(points: Sequence[ThresholdPoint], names: Mapping[str, str]) -> Figure:
     """Draw figures 8 to 14: by λ, the accepted share, the scores of the accepted before and after, and of the set.
 
-    `names` are the scores to draw, each with its name in the legend.
+    `names` are the scores to draw, each with its name in the legend; without gold there are none.
     """
     thresholds = [point.threshold for point in points]
     accepting = [point for point in points if point.after]
     at = [point.threshold for point in accepting]
     with matplotlib.rc_context(STYLE):
         figure = Figure((WIDTH, 1.2 * (3 + len(names)) + 0.6), layout="constrained")
+        if not names:  # there is no gold
+            share = figure.subplots()
+            share.bar(thresholds, [point.accepted_percent for point in points], width=0.07, color=GREY)
+            share.set(xlabel="λ", ylabel="accepted (%)", xticks=thresholds[::2])
+            return figure
         share, accepted, *whole = figure.subplots(2 + len(names), sharex=True, height_ratios=[1, 2, *[1] * len(names)])
         share.bar(thresholds, [point.accepted_percent for point in points], width=0.07, color=GREY)
         share.set(ylabel="accepted (%)")
