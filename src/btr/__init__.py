@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from btr.metrics.evaluate import compare, evaluate
     from btr.models.compact import compact
     from btr.models.fetch import fetch
+    from btr.models.import_checkpoint import import_checkpoint
     from btr.rerankers import load_reranker
     from btr.rerankers.btr import BTR
     from btr.rerankers.score import score
     from btr.serving.serve import serve
     from btr.studies.export import export
-    from btr.studies.study import study
+    from btr.studies.study import study, study_cost
+    from btr.training.cost import training_cost
     from btr.training.train import train
 
 __version__ = "0.1.0"
@@ -44,11 +46,14 @@ _MODULES = {
     "export": "btr.studies.export",
     "fetch": "btr.models.fetch",
     "generate": "btr.candidates.generate",
+    "import_checkpoint": "btr.models.import_checkpoint",  # btr import; "import" is a keyword of Python
     "rerank": "btr.decisions.rerank",
     "score": "btr.rerankers.score",
     "serve": "btr.serving.serve",
     "study": "btr.studies.study",
+    "study_cost": "btr.studies.study",  # btr study --dry-run
     "train": "btr.training.train",
+    "training_cost": "btr.training.cost",  # btr train --dry-run
     "tune": "btr.decisions.tune",
 }
 
@@ -65,13 +70,16 @@ __all__ = [
     "export",
     "fetch",
     "generate",
+    "import_checkpoint",
     "load_reranker",
     "read_candidates",
     "rerank",
     "score",
     "serve",
     "study",
+    "study_cost",
     "train",
+    "training_cost",
     "tune",
     "write_candidates",
 ]

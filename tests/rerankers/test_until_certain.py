@@ -28,6 +28,8 @@ def random_rows(count):
             other = list(base)
             other[generator.randrange(len(other))] = generator.choice([*tiny.WORDS, ""])
             texts.append(" ".join(" ".join(other).split()))
+            if generator.random() < 0.2:  # a duplicate but for spaces
+                texts.append(f" {texts[generator.randrange(len(texts))]}  ")
         rows.append(Candidates(" ".join(base[:6]) or "a", tuple(texts)))
     return [*rows, Candidates("a b", ("", "a")), Candidates("a", ("",)), Candidates("a", ("a " * 600, "a"))]
 

@@ -88,7 +88,7 @@ def test_the_difference_to_the_base_has_an_interval(gold):
 def test_the_cross_validated_difference_has_an_interval(gold):
     """Two folds: the setting that is best on sentences 2 and 4 chooses for 1 and 3, and the other way round."""
     grid = make_grid(gold, ROWS)
-    found = tune_reranker(grid, TuningPlan(Settings(), [2], [0.0, 0.1, 1.0], mix=False, folds=2)).crossed
+    found = tune_reranker({None: grid}, TuningPlan(Settings(), [2], [0.0, 0.1, 1.0], mix=False, folds=2)).crossed
     chosen = [0, 0, 0, 0]
     for fold, settings in enumerate(cross_validate(grid, SearchSpace([2], [0.0, 0.1, 1.0]), 2).settings):
         chosen[fold::2] = grid.choose([settings])[0, fold::2]
@@ -148,12 +148,12 @@ def test_what_a_threshold_does(gold):
 
 def test_tuning_alone_and_as_a_mixture(gold):
     plan = TuningPlan(Settings(), [1, 2], [0.0, 0.1, 1.0], mix=False, folds=2)
-    alone = tune_grid(make_grid(gold, ROWS), plan)
+    alone = tune_grid({None: make_grid(gold, ROWS)}, plan)
     assert (alone.settings.top, alone.settings.threshold) == (2, 0.0)
     assert alone.grid[1] == pytest.approx([f(3 / 4, 1), 200 / 3, f(1 / 2, 1 / 3)])
     assert alone.changed == [[False] * 3, [True, True, False]]
     grid = make_grid(gold, EQUAL, ROWS)
-    mixed = tune_reranker(grid, replace(plan, mix=True)).settings
+    mixed = tune_reranker({None: grid}, replace(plan, mix=True)).settings
     assert mixed.weights["kind1"] > 0
     assert grid.score(grid.choose([mixed])[0]).value == pytest.approx(f(3 / 4, 1))
 
@@ -161,11 +161,11 @@ def test_tuning_alone_and_as_a_mixture(gold):
 def test_settings_that_are_given_are_not_tuned(gold):
     """The grid shows the paper's thresholds all the same."""
     given = Settings(top=2, threshold=0.35, gap=1.5, drop_runaways=True)
-    found = tune_grid(make_grid(gold, ROWS), TuningPlan(given, None, None, mix=False, folds=2))
+    found = tune_grid({None: make_grid(gold, ROWS)}, TuningPlan(given, None, None, mix=False, folds=2))
     assert found.settings == replace(given, rerankers=("kind0",))
     assert (found.tops, len(found.thresholds)) == ([2], 11)
     assert found.crossed.score == pytest.approx(200 / 3)  # in each fold with the same settings: tanh(0.75) is above λ
-    every = tune_grid(make_grid(gold, ROWS), TuningPlan(Settings(), None, [0.0, 1.0], mix=False, folds=2))
+    every = tune_grid({None: make_grid(gold, ROWS)}, TuningPlan(Settings(), None, [0.0, 1.0], mix=False, folds=2))
     assert (every.settings.top, every.tops) == (None, [2])
 
 

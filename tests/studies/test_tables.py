@@ -21,9 +21,10 @@ from btr.studies.records import (
     TunedGrid,
     VerdictMeasures,
 )
-from btr.studies.result_tables import describe_tops, difference_cell, main_results, time_cell, time_table
-from btr.studies.results import Results
+from btr.studies.result_tables import describe_tops, difference_cell, main_results
+from btr.studies.results import RankCurve, Results
 from btr.studies.table import Cell, ColumnGroup, NotComputed, Row, Table, embolden, to_csv, to_latex, to_markdown
+from btr.studies.time_table import time_cell, time_table
 
 PLAN = Plan.model_validate(
     {
@@ -57,7 +58,7 @@ def errors(shift):
 def results():
     interval = dict.fromkeys(("precision", "recall", "f0.5"), (29.0, 31.0))
     base = SystemScores(scores(30.0), interval, "f0.5")
-    tuned = ComparedScores(scores(31.0), interval, "f0.5", (29.0, 31.0), 0.01)
+    tuned = ComparedScores(scores(31.0), interval, "f0.5", (29.0, 31.0), 0.01, base=30.0)
     reranked = RerankerMeasures(
         tuned=tuned,
         without_threshold=replace(tuned, scores=scores(28.0)),
@@ -86,7 +87,7 @@ def results():
         PLAN,
         bases={("Base", "Dev"): BaseResult(measures, "candidates.jsonl#1234", None)},
         reranked={("BTR", "Base", "Dev"): RerankerResult(reranked, settings, 12.6)},
-        tuned={("BTR", "Base", "Dev"): TunedGrid(settings, crossed, [5], [1.0], [[31.0]], [[True]])},
+        tuned={("BTR", "Base", "Dev"): TunedGrid(settings, crossed, [5], [None], [1.0], [[31.0]], [[True]])},
     )
 
 
@@ -97,7 +98,7 @@ def change_measures(results, **changes):
 
 
 def test_levels_and_operations(results):
-    table = level_table(results, "Dev", "BTR")
+    table = level_table(results, "Dev")
     assert table.columns == ["Missing", "Replacement", "Unnecessary", "All", "Δ base [95 %]"]
     told = {row.label: [(cell.text, cell.style) for cell in row.cells] for row in table.rows}
     assert list(told) == ["Base, A", "Base, B", "Base, all", "BTR, A", "BTR, B", "BTR, all"]
@@ -111,7 +112,7 @@ def test_levels_and_operations(results):
 
 
 def test_the_most_frequent_types(results):
-    table = type_table(results, "Dev", "BTR")
+    table = type_table(results, "Dev")
     assert table.columns == ["PUNCT", "DET", "PREP", "A", "B"]
     assert [cell.value for cell in table.rows[1].cells] == [2, 3, 4, 5, 6]
     assert all(cell.style == "best" for cell in table.rows[1].cells)
@@ -119,7 +120,7 @@ def test_the_most_frequent_types(results):
     base = results.bases["Base", "Dev"]
     untyped = replace(base.measures, errors=replace(errors(0), by_type=None))
     results.bases["Base", "Dev"] = replace(base, measures=untyped)
-    assert isinstance(type_table(results, "Dev", "BTR"), NotComputed)
+    assert isinstance(type_table(results, "Dev"), NotComputed)
 
 
 def test_main_results(results):
@@ -143,7 +144,7 @@ def test_main_results(results):
 
 
 def test_decisions_without_any(results):
-    table = decision_table(results, "BTR")
+    table = decision_table(results)
     assert [cell.text for cell in table.rows[0].cells] == ["0.00", "0.00", "100.00"]
     assert all([cell.text for cell in row.cells] == ["–", "–", "–"] for row in table.rows[1:])
 
@@ -151,7 +152,7 @@ def test_decisions_without_any(results):
 def test_decisions_have_intervals(results):
     verdicts = results.reranked["BTR", "Base", "Dev"].measures.verdicts
     change_measures(results, verdicts={**verdicts, "accept": VerdictMeasures(10.0, replace(MOVED, p_bootstrap=0.01))})
-    told = {row.label: row.cells[0] for row in decision_table(results, "BTR").rows}
+    told = {row.label: row.cells[0] for row in decision_table(results).rows}
     assert [cell.text for cell in told.values()] == [
         "10.00",
         "30.00",
@@ -169,15 +170,11 @@ def test_captions_say_how_many_candidates_compete(results):
     assert note == "Rerankers choose among the top 5 candidates; the oracle chooses among all candidates."
     assert describe_tops({"A": None}) == "all candidates"
     assert describe_tops({"A": 2, "B": 5, "C": 2}) == "the top 2 candidates (A, C), the top 5 candidates (B)"
-    change_measures(results, mean_probabilities=[0.5, 0.3, 0.2])
-    other = replace(results.reranked["BTR", "Base", "Dev"], settings=Settings(top=3))
-    change_measures(results, mean_probabilities=[0.6, 0.4])
-    results.reranked["BTR", "Base", "Dev"] = replace(results.reranked["BTR", "Base", "Dev"], settings=Settings(top=2))
     plan = PLAN.model_copy(update={"rerankers": {"R2L": PLAN.rerankers["BTR"], **PLAN.rerankers}})
-    ranked = {("R2L", "Base", "Dev"): other, **results.reranked}
-    figure = ranks_figure(Results(plan, bases=results.bases, reranked=ranked), "Dev")
+    ranks = {("R2L", "Dev"): RankCurve([0.5, 0.3, 0.2], "r2l"), ("BTR", "Dev"): RankCurve([0.6, 0.4], "btr")}
+    figure = ranks_figure(Results(plan, bases=results.bases, ranks=ranks), "Dev")
     assert "over the top 2 candidates (BTR), the top 3 candidates (R2L) of Base." in figure.title
-    assert [own.rpartition("|")[2] for own in figure.signatures.values()] == ["top:3", "top:2"]
+    assert figure.signatures == {"R2L": "r2l", "BTR": "btr"}
 
 
 def test_times(results):

@@ -2,13 +2,14 @@
 
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from btr.candidates.decoding import MAX_LENGTH, DecodingSettings
 from btr.candidates.engine import Engine, Hypothesis, Tokens
-from btr.corpus.candidates import Candidates, is_runaway, read_candidates
+from btr.corpus.candidates import Candidates, is_runaway, read_candidates, tokens_of
 from btr.corpus.files import PathLike, file_signature
 from btr.corpus.pairs import read_sources
 from btr.errors import InputError, needs_models
@@ -30,6 +31,7 @@ class Generated(Record):
     candidates: int
     flags: Mapping[str, int]
     signature: str
+    seconds: float  # of this run's work, without loading the model
 
 
 def generate(
@@ -83,13 +85,15 @@ def generate(
             yield json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False)
 
     header = {"signature": signature, "sources": name, "budget": budget}
-    rows = read_sources(sources)
+    rows, start = read_sources(sources), time.perf_counter()
     write_windows(rows, work, output, header, WINDOW, "Generating", keep_header=False, resumable=name != "-")
+    seconds = time.perf_counter() - start
     if os.fspath(output) != "-" and not Share.current().rank:  # earlier runs and other processes wrote some rows
         counts.clear()
         for row in read_candidates(output):
             count(counts, row)
-    return Generated(counts.pop("sources", 0), counts.pop("candidates", 0), dict(sorted(counts.items())), signature)
+    total, written = counts.pop("sources", 0), counts.pop("candidates", 0)
+    return Generated(total, written, dict(sorted(counts.items())), signature, seconds)
 
 
 def count(counts: Counter[str], row: Candidates) -> None:
@@ -158,8 +162,9 @@ def make_candidates(
 ) -> Candidates:
     """Return a source's candidates with their flags; the source stands in for an empty candidate."""
     candidates = tuple(text or source for text in texts)
+    tokens = [tokens_of(text) for text in candidates]
     flagged = {
-        "duplicate": [text in candidates[:k] for k, text in enumerate(candidates)],
+        "duplicate": [each in tokens[:k] for k, each in enumerate(tokens)],
         "empty": [not text for text in texts],
         "runaway": [is_runaway(source, text) for text in texts],
         "unfinished": [not engine.is_complete(hypothesis.tokens) for hypothesis in hypotheses],

@@ -1,5 +1,6 @@
-"""Commands that make or fetch models: train, compact, fetch."""
+"""Commands that make or fetch models: train, compact, import, fetch."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,33 +24,60 @@ def train(
     plot: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Draw the curves of a run, and train nothing.")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what training would cost, and train nothing.")
+    ] = False,
+    devices: Annotated[int | None, typer.Option(min=1, help="For --dry-run: how many GPUs (default: 1).")] = None,
+    flops_per_second: Annotated[
+        float | None,
+        typer.Option(help="For --dry-run: what a device does in practice (default: 2.4e13, the paper's A100s)."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Train a base model or a reranker by a recipe.
 
     After an interruption the same command goes on where it stopped. The model is in RUN/model, with its card.
+    With --dry-run, parameters, updates, tokens, FLOPs, memory and hours are printed for this stage and for earlier
+    ones whose models do not exist yet.
 
     \b
     btr train recipes/small/t5gec.yaml --output runs/small/t5gec
     btr train recipes/paper/btr-finetune-a20.yaml --set seed=2 --output runs/btr-a20-2
+    btr train recipes/paper/btr-finetune-a20.yaml --dry-run --devices 2
     btr train --plot runs/small/t5gec
     torchrun --nproc-per-node 2 -m btr.cli train recipes/small/t5gec.yaml --output runs/small/t5gec
     """
     try:
-        import yaml
-
         from btr.training.plot import plot as draw
     except ModuleNotFoundError as error:
         raise InputError(f"training needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
+    if not dry_run and (devices is not None or flops_per_second is not None):
+        raise InputError("--devices and --flops-per-second are for --dry-run; training itself runs under accelerate.")
     if plot is not None:
-        if recipe or output:
-            raise InputError("--plot draws an existing run; it takes no recipe and no --output.")
+        if recipe or output or dry_run:
+            raise InputError("--plot draws an existing run; it takes no recipe, no --output and no --dry-run.")
         print(*draw(plot), sep="\n")
+        return
+    if dry_run:
+        if recipe is None or output is not None or max_steps is not None:
+            raise InputError("--dry-run takes a recipe, and neither --output nor --max-steps.")
+        show_cost(recipe, parse_changes(change), devices, flops_per_second, as_json)
         return
     if recipe is None or output is None:
         raise InputError("name a recipe, and the run's folder with --output; or a run with --plot.")
+    changes = parse_changes(change)
+    import btr
+    from btr.cli.tables import print_trained
+
+    show(btr.train(recipe, output, changes=changes, max_steps=max_steps), as_json, print_trained)
+
+
+def parse_changes(pairs: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values that replace those of a recipe, from KEY=VALUE."""
+    import yaml
+
     changes: dict[str, Any] = {}
-    for pair in change or ():
+    for pair in pairs or ():
         key, sign, value = pair.partition("=")
         if not sign or not key:
             raise InputError(f"--set takes KEY=VALUE, e.g. --set seed=2, not {pair!r}.")
@@ -57,10 +85,18 @@ def train(
             changes[key] = yaml.safe_load(value)
         except yaml.YAMLError:
             raise InputError(f"--set {pair}: the value is not YAML.") from None
-    import btr
-    from btr.cli.tables import print_trained
+    return changes
 
-    show(btr.train(recipe, output, changes=changes, max_steps=max_steps), as_json, print_trained)
+
+def show_cost(
+    recipe: Path, changes: dict[str, Any], devices: int | None, flops_per_second: float | None, as_json: bool
+) -> None:
+    """Print what training by a recipe would cost."""
+    from btr.cli.costs import print_cost
+    from btr.training.cost import FLOPS_PER_SECOND, training_cost
+
+    rate = FLOPS_PER_SECOND if flops_per_second is None else flops_per_second
+    show(training_cost(recipe, changes=changes, devices=devices or 1, flops_per_second=rate), as_json, print_cost)
 
 
 @app.command()
@@ -83,6 +119,34 @@ def compact(
     from btr.cli.tables import print_compacted
 
     show(make(model, output), as_json, print_compacted)
+
+
+@app.command("import")
+def import_checkpoint(
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CHECKPOINT.pt", help="A file of the paper's authors (fairseq).")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to.")],
+    tokenizer: Annotated[
+        str, typer.Option(metavar="MODEL", help="Whose tokenizer: a folder, a shipped model's name or a hub id.")
+    ] = "t5gec-small",
+    as_json: Json = False,
+) -> None:
+    """Turn a checkpoint of the paper's authors into a model folder.
+
+    T5GEC becomes a base model (btr generate --model FOLDER), a BTR a reranker (btr:FOLDER). Only weights and settings
+    are read: code in the file is not run. The default tokenizer is shipped, and is that of all T5 models.
+
+    \b
+    btr import checkpoint_best.pt --output models/btr-1
+    """
+    try:
+        from btr.models.import_checkpoint import import_checkpoint as make
+    except ModuleNotFoundError as error:
+        raise needs_models("a model", error) from None
+    from btr.cli.tables import print_imported
+
+    show(make(checkpoint, output, tokenizer=tokenizer), as_json, print_imported)
 
 
 @app.command()

@@ -13,21 +13,48 @@ from btr.studies.export import BEA_SENTENCES
 @app.command()
 def study(
     plan: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The plan: sets, candidates and rerankers.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the report.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the report.")
+    ] = None,
+    beside: Annotated[
+        str | None, typer.Option(metavar="paper", help="Put the paper's own values beside those that are comparable.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print every stage and what it would cost, and run nothing.")
+    ] = False,
+    devices: Annotated[int | None, typer.Option(min=1, help="For --dry-run: how many GPUs (default: 1).")] = None,
+    flops_per_second: Annotated[
+        float | None,
+        typer.Option(help="For --dry-run: what a device does in practice (default: 2.4e13, the paper's A100s)."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make every table and figure of the paper, as one report.
 
-    Candidates, scores and measures are computed once and stored in the folder. After an interruption, the same
-    command continues where it stopped.
+    Models that the plan trains are trained first. Candidates, scores and measures are computed once and stored in the
+    folder. After an interruption, the same command continues where it stopped.
 
     \b
     btr study examples/study.yaml -o report
+    btr study studies/paper.yaml --dry-run --devices 2
+    btr study studies/paper.yaml -o paper-report --beside paper
     """
     import btr
+
+    if dry_run:
+        from btr.cli.costs import print_study_cost
+
+        if output is not None or beside is not None:
+            raise InputError("--dry-run writes no report; leave out --output and --beside.")
+        show(btr.study_cost(plan, devices=devices or 1, flops_per_second=flops_per_second), as_json, print_study_cost)
+        return
+    if devices is not None or flops_per_second is not None:
+        raise InputError("--devices and --flops-per-second are for --dry-run; the plan's launch starts several.")
+    if output is None:
+        raise InputError("name the folder for the report with --output, or say --dry-run.")
     from btr.cli.tables import print_study
 
-    show(btr.study(plan, output), as_json, print_study)
+    show(btr.study(plan, output, beside=beside), as_json, print_study)
 
 
 @app.command()

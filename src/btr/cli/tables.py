@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # these need torch
     from btr.candidates.generate import Generated
     from btr.models.compact import Compacted
     from btr.models.fetch import Fetched
+    from btr.models.import_checkpoint import Imported
     from btr.training.train import Trained
 
 
@@ -191,6 +192,12 @@ def print_compacted(result: "Compacted", console: Console) -> None:
     """Print how small a model has become."""
     size = f"{result.megabytes:,} MB, of {result.float32_megabytes:,} MB in float32"
     console.print(f"Model: {result.model} ({size})", soft_wrap=True)
+
+
+def print_imported(result: "Imported", console: Console) -> None:
+    """Print what an imported model is, and how it is named."""
+    what, use = ("a BTR", f"btr:{result.model}") if result.kind == "btr" else ("a base model", result.model)
+    console.print(f"Model: {use} ({what} of {result.parameters:,} parameters)", soft_wrap=True, highlight=False)
 
 
 def print_fetched(result: "Fetched", console: Console) -> None:

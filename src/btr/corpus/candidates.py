@@ -98,6 +98,11 @@ def check_flags(flags: object, count: int, where: str) -> dict[str, tuple[int, .
     return {flag: tuple(indices) for flag, indices in flags.items() if indices}
 
 
+def tokens_of(text: str) -> tuple[str, ...]:
+    """Return a text's tokens, split at spaces. Texts of equal tokens are duplicates: a model sees no difference."""
+    return tuple(text.split())
+
+
 def is_runaway(source: str, candidate: str) -> bool:
     """Return whether a candidate is far longer than its source: more than twice its words plus ten."""
     return len(candidate.split()) > 2 * len(source.split()) + 10

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from btr.corpus.candidates import PROPOSED, Candidates, is_runaway
+from btr.corpus.candidates import PROPOSED, Candidates, is_runaway, tokens_of
 from btr.corpus.scores import Scored, Scores
 from btr.decisions.settings import Settings
 from btr.records import Record
@@ -76,11 +76,11 @@ def eligible(candidates: Candidates, settings: Settings) -> list[int]:
 
 
 def competing(candidates: Candidates, settings: Settings) -> list[int]:
-    """Return the indices of the candidates that f is spread over: eligible, unique and not empty."""
-    first: dict[str, int] = {}
+    """Return the indices of the candidates that f is spread over: eligible, not empty, and the first of duplicates."""
+    first: dict[tuple[str, ...], int] = {}
     for index in eligible(candidates, settings):
-        if candidates.texts[index].strip():
-            first.setdefault(candidates.texts[index], index)
+        if tokens := tokens_of(candidates.texts[index]):
+            first.setdefault(tokens, index)
     return list(first.values())
 
 
@@ -98,9 +98,9 @@ def decide(scored: Scored, kinds: Sequence[str], settings: Settings) -> Decision
     probabilities = [0.0] * len(candidates.texts)
     suggestion, margin = 0, 0.0
     if values and len(values) == len(indices):
-        by_text = {candidates.texts[index]: share for index, share in zip(indices, softmax(values))}
+        shares = {tokens_of(candidates.texts[index]): share for index, share in zip(indices, softmax(values))}
         for index in eligible(candidates, settings):
-            probabilities[index] = by_text.get(candidates.texts[index], 0.0)
+            probabilities[index] = shares.get(tokens_of(candidates.texts[index]), 0.0)
         suggestion = indices[values.index(max(values))]  # the first of equals
         margin = probabilities[suggestion] - probabilities[0]
     choice = conclude(candidates, settings, suggestion, margin)

@@ -68,6 +68,13 @@ def run_converter(folder: str, target: Path, compute: str, name: str) -> None:
                 model.config.tie_word_embeddings = getattr(model.config, "scale_decoder_outputs", False)
             return model
 
+        def load_tokenizer(self, *arguments: Any, **options: Any) -> Any:
+            tokenizer = super().load_tokenizer(*arguments, **options)
+            for token in ("bos_token", "eos_token", "unk_token"):
+                if getattr(tokenizer, token) is None:  # CTranslate2 can't load a null; any token will do for scoring
+                    setattr(tokenizer, token, tokenizer.convert_ids_to_tokens(0))
+            return tokenizer
+
     try:
         Converter(folder).convert(str(target), quantization=compute)
     except (OSError, ValueError, RuntimeError, KeyError) as error:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 
 from btr import __version__
-from btr.corpus.candidates import PROPOSED, Candidates
+from btr.corpus.candidates import PROPOSED, Candidates, tokens_of
 from btr.corpus.scores import Scores
 from btr.errors import InputError
 from btr.rerankers.base import Reranker
@@ -78,7 +78,7 @@ class Vote(ModelFree):
 
     def propose(self, candidates: Candidates) -> Candidates:
         consensus = apply_edits(candidates.source, majority(candidates))
-        if not consensus.strip() or any(text.split() == consensus.split() for text in candidates.texts):
+        if not consensus.strip() or tokens_of(consensus) in map(tokens_of, candidates.texts):
             return candidates
         index = len(candidates.texts)
         return replace(
@@ -90,8 +90,11 @@ class Vote(ModelFree):
 
     def score_source(self, candidates: Candidates) -> Scores:
         wanted = majority(candidates)
-        consensus = apply_edits(candidates.source, wanted)
-        edits = [wanted if text == consensus else word_edits(candidates.source, text) for text in candidates.texts]
+        consensus = tokens_of(apply_edits(candidates.source, wanted))
+        edits = [
+            wanted if tokens_of(text) == consensus else word_edits(candidates.source, text)
+            for text in candidates.texts
+        ]  # fmt: skip
         return tuple(-float(len(set(each) ^ set(wanted))) for each in edits)
 
 

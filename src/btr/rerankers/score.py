@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ class ScoreResult(Record):
     """What was scored: the signature of the scores, and a line to show if the profile was not tuned for the models."""
 
     signature: str
+    seconds: float  # of this run's work, without loading the models
     note: str | None = None
 
 
@@ -80,5 +82,6 @@ def score(
         return (json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False) for row in reranker.score(window))
 
     rows = (row.select(eligible(row, settings)) for row in read_candidates(candidates))
+    start = time.perf_counter()
     write_windows(rows, work, output, header, WINDOW, "Scoring", resumable=not is_stream)
-    return ScoreResult(reranker.signature, note)
+    return ScoreResult(reranker.signature, time.perf_counter() - start, note)

@@ -7,7 +7,6 @@ input changes, what depends on it, and nothing else, is computed again.
 import hashlib
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from btr.corpus.files import PathLike, file_hash, write_lines
 from btr.errors import InputError
 from btr.records import from_json, to_json
 
-CACHE_VERSION = 4  # increase it when a record of records.py changes, so that cached values are computed again
+CACHE_VERSION = 5  # increase it when a record of records.py changes, so that cached values are computed again
 
 T = TypeVar("T")
 Key = Mapping[str, Any]  # the hashes and options that a result depends on, as JSON has them
@@ -32,6 +31,14 @@ class StageFile:
     hash: str
     signature: str | None = None
     seconds: float | None = None  # None: the file existed, or its making was interrupted and resumed
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is known of a file after it was written: its signature, and the seconds of work, without loading a model."""
+
+    signature: str | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -52,9 +59,9 @@ class StudyCache:
         self._hashes: dict[str, str] = {}
 
     def file(
-        self, stage: str, key: Key, suffix: str, write: Callable[[Path], str | None], about: str | None = None
+        self, stage: str, key: Key, suffix: str, write: Callable[[Path], Written], about: str | None = None
     ) -> StageFile:
-        """Return the file that `write` writes; `write` returns the file's signature."""
+        """Return the file that `write` writes."""
         path = self.path_of(stage, key, suffix)
         details_path = path.with_name(f"{path.name}.details.json")
         if path.is_file() and details_path.is_file():
@@ -63,10 +70,9 @@ class StudyCache:
             self.start(stage, about)
             details_path.unlink(missing_ok=True)
             is_resumed = path.with_name(f"{path.name}.part").exists()
-            start = time.perf_counter()
-            signature = write(path)
-            seconds = None if is_resumed else round(time.perf_counter() - start, 1)
-            details = FileDetails(dict(key), signature, seconds)
+            written = write(path)
+            seconds = None if is_resumed or written.seconds is None else round(written.seconds, 1)
+            details = FileDetails(dict(key), written.signature, seconds)
             write_json(details_path, to_json(details))
         return StageFile(path, self.hash_of(path), details.signature, details.seconds)
 

@@ -8,18 +8,23 @@ from btr.studies.table import EMPTY, Cell, ColumnGroup, NotComputed, Row, Table
 P_BOOTSTRAP, P_T_TEST = "p, bootstrap", "p, t-test"
 
 
-def decision_table(results: Results, main: str) -> Table | NotComputed:
+def decision_table(results: Results) -> Table | NotComputed:
     """Make Table 6: how many suggestions were accepted, rejected and equal, and both scores within each."""
-    generator, sets = results.plan.base, results.sets_of_main()
-    title = f"Suggestions of {main} that were accepted, rejected and equal, and the scores within each"
-    if not results.plan.rerankers[main].threshold:
-        return NotComputed("Table 6", title, f"{main} has no threshold, so that it rejects nothing.")
-    labels = "Proportion (%)", "base", main, DELTA, P_BOOTSTRAP, P_T_TEST
+    generator, rerankers = results.plan.base, results.plan.rerankers
+    mains = {dataset: results.main_of(dataset) for dataset in results.sets_of_main()}
+    names = ", ".join(dict.fromkeys(mains.values()))
+    title = f"Suggestions of {names} that were accepted, rejected and equal, and the scores within each"
+    if not any(rerankers[main].threshold for main in mains.values()):
+        return NotComputed("Table 6", title, f"{names} has no threshold, so that it rejects nothing.")
+    labels = "Proportion (%)", "base", "suggestion", DELTA, P_BOOTSTRAP, P_T_TEST
     groups, signatures, columns = [], {}, list[list[Cell]]()
-    for dataset in sets:
+    for dataset, main in mains.items():
+        if not rerankers[main].threshold:
+            continue
         verdicts = results.reranked[main, generator, dataset].measures.verdicts
         signatures[dataset] = results.tuned_signature(generator, dataset, main)
-        groups.append(ColumnGroup(dataset, [verdict.capitalize() for verdict in verdicts]))
+        heading = dataset if len(set(mains.values())) == 1 else f"{dataset} ({main})"
+        groups.append(ColumnGroup(heading, [verdict.capitalize() for verdict in verdicts]))
         columns += [verdict_cells(measures, signatures[dataset]) for measures in verdicts.values()]
     notes = [
         f"{DELTA}: by a paired bootstrap over the sentences with the verdict; † where the difference is significant "

@@ -12,9 +12,9 @@ OPERATIONS = "Missing", "Replacement", "Unnecessary"
 DELTA_NOTE = f"{DELTA}: by a paired bootstrap over sentences; † where the difference is significant (p < 0.05)."
 
 
-def level_table(results: Results, dataset: str, main: str) -> Table:
+def level_table(results: Results, dataset: str) -> Table:
     """Make Table 22: the main score by CEFR level and operation, for the base model and the main reranker."""
-    base = results.plan.base
+    base, main = results.plan.base, results.main_of(dataset)
     comparisons = results.reranked[main, base, dataset].measures.error_comparisons
     assert comparisons is not None
     sides = list[list[Row]]()
@@ -39,9 +39,9 @@ def level_table(results: Results, dataset: str, main: str) -> Table:
     return Table(stem, "Table 22", title, "Model, level", groups, rows, [DELTA_NOTE], signatures)
 
 
-def type_table(results: Results, dataset: str, main: str) -> Table | NotComputed:
+def type_table(results: Results, dataset: str) -> Table | NotComputed:
     """Make Table 23: the main score by the most frequent types of errors."""
-    base = results.plan.base
+    base, main = results.plan.base, results.main_of(dataset)
     title = f"{score_name(results, base, dataset)} on {dataset} by type of error, with candidates from {base}"
     by_types = {name: errors.by_type for name, errors in error_scores(results, dataset, main).items()}
     base_types = by_types[base]

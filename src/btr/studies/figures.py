@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from btr.corpus.files import file_signature
 from btr.studies import plots
 from btr.studies.losses import LENGTHS
+from btr.studies.pipeline import RerankerResult
 from btr.studies.plan import file_stem
 from btr.studies.result_tables import describe_tops
 from btr.studies.results import Results
 from btr.studies.table import NotComputed
-from btr.training.recipe import expand
+from btr.studies.training_runs import mean_history
 from btr.training.records import LOG, WITHOUT_THRESHOLD, History
 
 RANK_FIGURES = {"m2": "4", "errant": "12", "gleu": "15"}  # the paper's numbers, by metric; M2's for others
@@ -35,8 +35,9 @@ class ReportFigure:
 def losses_figure(results: Results) -> ReportFigure | NotComputed:
     """Draw figure 3."""
     plan = results.plan
+    dataset = plan.losses_on or plan.validation
     title = (
-        f"Cross-entropy of the token y_j by its position j, mean over the gold targets of {plan.validation} with "
+        f"Cross-entropy of the token y_j by its position j, mean over the gold targets of {dataset} with "
         f"{LENGTHS.start} to {LENGTHS.stop - 1} tokens"
     )
     if not results.losses:
@@ -46,71 +47,77 @@ def losses_figure(results: Results) -> ReportFigure | NotComputed:
         f"{name}: {curve.values[0]:.2f} at the first, {curve.values[-1]:.2f} at the last"
         for name, curve in results.losses.items()
     )
-    gold = results.bases[plan.base, plan.validation].measures.signature
+    gold = results.bases[plan.base, dataset].measures.signature
     signatures = {name: f"{gold} · {curve.signature}" for name, curve in results.losses.items()}
-    drawing = plots.draw_lines(curves, "position j", "cross-entropy", markers=False)
+    drawing = plots.draw_lines(curves, "position j", "cross-entropy\n(nats per token)", markers=False)
     title += ". Masked models predict every token here, also those that score by contrast."
-    if absent := [name for name in plan.rerankers if name not in results.losses]:
+    if absent := [name for name in plan.heads if name not in results.losses]:
         title += f" Without a curve, since they score whole sentences: {', '.join(absent)}."
     return ReportFigure("figure-03", "Figure 3", title, drawing, description, signatures)
 
 
 def ranks_figure(results: Results, dataset: str) -> ReportFigure:
-    """Draw figure 4, 12 or 15."""
+    """Draw figure 4, 12 or 15; it needs no gold."""
     plan, base = results.plan, results.plan.base
-    probabilities = {
-        name: results.reranked[name, base, dataset].measures.mean_probabilities
-        for name in plan.rerankers
-        if (name, base, dataset) in results.reranked
-    }
-    curves = {name: (range(1, len(values) + 1), values) for name, values in probabilities.items()}
+    ranks = {name: results.ranks[name, dataset] for name in plan.rerankers if (name, dataset) in results.ranks}
+    curves = {name: (range(1, len(curve.values) + 1), curve.values) for name, curve in ranks.items()}
     number = RANK_FIGURES.get(plan.sets[dataset].metric, RANK_FIGURES["m2"])
-    tops = {name: len(values) for name, values in probabilities.items()}
+    tops = {name: len(curve.values) for name, curve in ranks.items()}
     title = f"Mean probability f(y|x) of each rank on {dataset}, over {describe_tops(tops)} of {base}."
     description = "; ".join(
-        f"{name}: " + ", ".join(f"{value:.2f}" for value in values) for name, values in probabilities.items()
+        f"{name}: " + ", ".join(f"{value:.2f}" for value in curve.values) for name, curve in ranks.items()
     )
-    signatures = {name: results.tuned_signature(base, dataset, name) for name in tops}
+    signatures = {name: curve.signature for name, curve in ranks.items()}
     drawing = plots.draw_lines(curves, "rank", "mean probability")
     stem = f"figure-{number.zfill(2)}-{file_stem(dataset)}"
     return ReportFigure(stem, f"Figure {number}", title, drawing, description, signatures)
 
 
-def threshold_figure(results: Results, dataset: str, main: str) -> ReportFigure:
-    """Draw figures 8 and 9, 10 and 11, or 13 and 14."""
-    base = results.plan.base
-    result = results.reranked[main, base, dataset]
-    points, measures = result.measures.by_threshold, results.bases[base, dataset].measures
-    others = {score: title for score, title in measures.columns.items() if score != measures.base.main}
-    names = others or measures.columns  # e.g. precision and recall, of which F0.5 is made
-    numbers = THRESHOLD_FIGURES.get(results.plan.sets[dataset].metric, THRESHOLD_FIGURES["m2"])
-    title = (
-        f"What λ does on {dataset}: {main} with {describe_tops({main: result.settings.top})} of {base}. Suggestions "
-        "accepted, their scores beside the base model’s on the same sentences, and the scores of the whole set."
-    )
+def threshold_figure(results: Results, dataset: str) -> ReportFigure:
+    """Draw figures 8 and 9, 10 and 11, or 13 and 14: with the a_train and a_pred of the set that it is tuned on.
+
+    Without gold there is only the share of the suggestions that are accepted.
+    """
+    plan, base = results.plan, results.plan.base
+    result, best = results.transferred[dataset], results.best_on[plan.tuned_on(dataset)]
+    names, whole = dict[str, str](), ""
+    if isinstance(result, RerankerResult):
+        measures = results.bases[base, dataset].measures
+        others = {score: title for score, title in measures.columns.items() if score != measures.base.main}
+        names = others or dict(measures.columns)  # e.g. precision and recall, of which F0.5 is made
+        whole = ", their scores beside the base model’s on the same sentences, and the scores of the whole set"
+        signature = results.signature(base, dataset, best.reranker, result.settings)
+    else:
+        signature = f"{result.signature} · {result.measures.reranker_signature}|{result.settings.signature()}"
+    numbers = THRESHOLD_FIGURES.get(plan.sets[dataset].metric, THRESHOLD_FIGURES["m2"])
+    tops = describe_tops({best.reranker: result.settings.top})
+    title = f"What λ does on {dataset}: {best.reranker} with {tops} of {base}. Suggestions accepted{whole}."
+    points = result.measures.by_threshold
     description = "; ".join(
-        f"λ = {point.threshold:g}: {point.accepted_percent:.1f} % accepted, "
-        + ", ".join(f"{name} {point.whole[score]:.2f}" for score, name in names.items())
+        f"λ = {point.threshold:g}: {point.accepted_percent:.1f} % accepted"
+        + "".join(f", {name} {point.whole[score]:.2f}" for score, name in names.items())
         for point in points
     )
-    signatures = {main: results.signature(base, dataset, main, result.settings)}
     stem = f"figure-{numbers.split()[0].zfill(2)}-{file_stem(dataset)}"
     drawing = plots.draw_thresholds(points, names)
-    return ReportFigure(stem, f"Figures {numbers}", title, drawing, description, signatures)
+    return ReportFigure(stem, f"Figures {numbers}", title, drawing, description, {best.reranker: signature})
 
 
 def training_figure(results: Results, number: str) -> ReportFigure | NotComputed:
-    """Draw figure 6 (pre-training) or 7 (fine-tuning)."""
-    is_pretraining, plan = number == "6", results.plan
-    histories = results.pretraining if is_pretraining else results.finetuning
+    """Draw figure 6 (pre-training) or 7 (fine-tuning); several seeds of one name are averaged."""
+    is_pretraining = number == "6"
+    runs = results.pretraining if is_pretraining else results.finetuning
     phase, key = ("pre-training", "pretraining") if is_pretraining else ("fine-tuning", "finetuning")
-    runs = plan.pretraining if is_pretraining else plan.finetuning
     title = f"Training loss during {phase}"
-    if not histories:
-        return NotComputed(f"Figure {number}", title, f"the study names no runs (key {key}).")
+    if not runs:
+        return NotComputed(f"Figure {number}", title, f"the study names no runs with a log (key {key}).")
+    histories = {name: mean_history(seeds) for name, seeds in runs.items()}
     validated = None if is_pretraining else scores_without_threshold(histories)
     if validated:
         title += f"; and F0.5 without λ, of the runs that were validated on {validated.gold}"
+    if any(len(seeds) > 1 for seeds in runs.values()):
+        counts = ", ".join(f"{len(seeds)} of {name}" for name, seeds in runs.items() if len(seeds) > 1)
+        title += f"; the mean over seeds ({counts})"
     description = "; ".join(
         f"{name}: loss {history.updates[0].loss:.3f} at step {history.updates[0].step:,}, "
         f"{history.updates[-1].loss:.3f} at step {history.updates[-1].step:,}"
@@ -119,7 +126,8 @@ def training_figure(results: Results, number: str) -> ReportFigure | NotComputed
     )
     drawing = plots.draw_training(histories, validated.curves if validated else {})
     signatures = {
-        name: f"run:{Path(run).name}|{file_signature(Path(expand(run)) / LOG, 'log')}" for name, run in runs.items()
+        name: " + ".join(f"run:{run.folder.name}|{file_signature(run.folder / LOG, 'log')}" for run in seeds)
+        for name, seeds in runs.items()
     }
     stem = f"figure-{number.zfill(2)}"
     return ReportFigure(stem, f"Figure {number}", f"{title}.", drawing, description, signatures)

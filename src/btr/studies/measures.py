@@ -1,10 +1,12 @@
 """Measure a base model and a reranker on one set: all numbers of the study's tables and figures."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from btr.corpus.scores import Scored
 from btr.decisions.grid import DecisionGrid
 from btr.decisions.rerank import BaseVersusSuggested, compare_counts
 from btr.decisions.search import THRESHOLDS
@@ -16,6 +18,7 @@ from btr.metrics.evaluate import break_down
 from btr.metrics.gold import Gold
 from btr.metrics.oracle import gold_percent, oracle_choice, unique_percent
 from btr.metrics.results import Interval, Part
+from btr.studies.plan import check_seeds
 from btr.studies.records import (
     BaseMeasures,
     ComparedScores,
@@ -25,6 +28,7 @@ from btr.studies.records import (
     RerankerMeasures,
     SystemScores,
     ThresholdPoint,
+    UngradedMeasures,
     VerdictMeasures,
 )
 
@@ -61,7 +65,8 @@ def compare_with_base(metric: Metric, counts: Array, base: Array) -> ComparedSco
     """Return scores, and the interval and p-value of the difference to a base by a paired bootstrap."""
     system = score_with_intervals(metric, counts)
     test = significance.bootstrap(metric, base, counts)[metric.main_score]
-    return ComparedScores(**vars(system), difference=percent(test.interval or (0.0, 0.0)), p=test.p)
+    before = metric.score_counts(base).value
+    return ComparedScores(**vars(system), difference=percent(test.interval or (0.0, 0.0)), p=test.p, base=before)
 
 
 def percent(interval: Interval) -> Interval:
@@ -133,20 +138,35 @@ def measure_reranker(
     plain = replace(settings, threshold=0.0)
     tuned, suggested = grid.choose([settings, plain])
     base = grid.counts_of(np.zeros_like(tuned))
-    probabilities = grid.probabilities(settings)
-    probabilities = probabilities[~np.isnan(probabilities).any(1)]  # without sentences that could not be scored
-    by_rank = np.sort(probabilities, 1)[:, ::-1][:, : grid.competing(settings).sum(1).max()]
     return RerankerMeasures(
         tuned=compare_with_base(metric, grid.counts_of(tuned), base),
         without_threshold=compare_with_base(metric, grid.counts_of(suggested), base),
         verdicts=measure_verdicts(grid, tuned, suggested),
         by_threshold=[at_threshold(grid, suggested, replace(plain, threshold=value)) for value in THRESHOLDS],
-        mean_probabilities=by_rank.mean(0).tolist() if len(by_rank) else [],
+        mean_probabilities=probabilities_by_rank(grid, settings),
         errors=score_errors(gold, grid.counts_of(tuned), grid.texts(tuned)),
         error_comparisons=compare_errors(gold, grid, tuned),
         seeds=[seed.score(seed.choose([settings])[0]).value for seed in seeds],
         reranker_signature=signature,
     )
+
+
+def probabilities_by_rank(grid: DecisionGrid, settings: Settings) -> list[float]:
+    """Return the mean of f(y|x) at each rank, over the sentences that could be scored."""
+    probabilities = grid.probabilities(settings)
+    probabilities = probabilities[~np.isnan(probabilities).any(1)]
+    by_rank = np.sort(probabilities, 1)[:, ::-1][:, : grid.competing(settings).sum(1).max()]
+    means: list[float] = by_rank.mean(0).tolist() if len(by_rank) else []
+    return means
+
+
+def measure_ungraded(grid: DecisionGrid, signature: str, settings: Settings) -> UngradedMeasures:
+    """Measure what needs no gold, for figures 11 and 12; `settings` choose the outputs."""
+    choices = grid.choose([replace(settings, threshold=value) for value in THRESHOLDS])
+    shares = 100 * grid.accepted(choices).mean(axis=1)
+    points = [ThresholdPoint(value, float(share), {}, None, None) for value, share in zip(THRESHOLDS, shares)]
+    outputs = grid.texts(grid.choose([settings])[0])
+    return UngradedMeasures(points, probabilities_by_rank(grid, settings), len(grid.rows), signature, outputs)
 
 
 def measure_verdicts(grid: DecisionGrid, tuned: Array, suggested: Array) -> dict[str, VerdictMeasures]:
@@ -173,3 +193,22 @@ def at_threshold(grid: DecisionGrid, suggested: Array, settings: Settings) -> Th
     )
     whole = grid.score(choices).scores
     return ThresholdPoint(settings.threshold, 100 * float(accepted.mean()), whole, before, after)
+
+
+def split_seeds(grid: DecisionGrid) -> list[DecisionGrid]:
+    """Return one reranker per seed: one model of each kind; a kind with a single model has it in every seed."""
+    counts = Counter(grid.kinds)
+    seeds = max(counts.values())
+    if seeds == 1:
+        return []
+    try:
+        check_seeds(grid.kinds)
+    except ValueError as error:
+        raise InputError(f"a reranker {error}.") from None
+    by_kind = [[k for k, other in enumerate(grid.kinds) if other == kind] for kind in counts]
+    grids = []
+    for seed in range(seeds):
+        models = [group[seed % len(group)] for group in by_kind]
+        rows = [Scored(row.candidates, tuple(row.scores[k] for k in models)) for row in grid.rows]
+        grids.append(DecisionGrid(grid.metric, rows, tuple(counts)))
+    return grids

@@ -16,7 +16,7 @@ from btr.corpus.files import PathLike, writing
 from btr.decisions.tune import Tuned, TunedModel
 from btr.errors import InputError
 from btr.studies.records import ThresholdPoint
-from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, smooth
+from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, loss_label, smooth
 from btr.training.records import History
 
 Curve = tuple[Sequence[float], Sequence[float]]
@@ -104,13 +104,18 @@ def plot_lines(axes: Axes, curves: Mapping[str, Curve], markers: bool = True) ->
 def draw_thresholds(points: Sequence[ThresholdPoint], names: Mapping[str, str]) -> Figure:
     """Draw figures 8 to 14: by λ, the accepted share, the scores of the accepted before and after, and of the set.
 
-    `names` are the scores to draw, each with its name in the legend.
+    `names` are the scores to draw, each with its name in the legend; without gold there are none.
     """
     thresholds = [point.threshold for point in points]
     accepting = [point for point in points if point.after]
     at = [point.threshold for point in accepting]
     with matplotlib.rc_context(STYLE):
         figure = Figure((WIDTH, 1.2 * (3 + len(names)) + 0.6), layout="constrained")
+        if not names:  # there is no gold
+            share = figure.subplots()
+            share.bar(thresholds, [point.accepted_percent for point in points], width=0.07, color=GREY)
+            share.set(xlabel="λ", ylabel="accepted (%)", xticks=thresholds[::2])
+            return figure
         share, accepted, *whole = figure.subplots(2 + len(names), sharex=True, height_ratios=[1, 2, *[1] * len(names)])
         share.bar(thresholds, [point.accepted_percent for point in points], width=0.07, color=GREY)
         share.set(ylabel="accepted (%)")
@@ -138,7 +143,7 @@ def draw_thresholds(points: Sequence[ThresholdPoint], names: Mapping[str, str]) 
 def draw_training(histories: Mapping[str, History], scores: Mapping[str, Curve]) -> Figure:
     """Draw figures 6 and 7: training loss by steps; and scores by epochs, where there are any."""
     losses: dict[str, Curve] = {name: smooth(history) for name, history in histories.items() if history.updates}
-    panels: list[tuple[str, str, Mapping[str, Curve]]] = [("step", "training loss", losses)]
+    panels: list[tuple[str, str, Mapping[str, Curve]]] = [("step", loss_label(histories.values()), losses)]
     if scores:
         panels.append(("epoch", "F0.5 without λ (%)", scores))
     with matplotlib.rc_context(STYLE):

@@ -5,7 +5,7 @@ main score.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from btr.decisions.rerank import BaseVersusSuggested
 from btr.decisions.settings import Settings
@@ -28,10 +28,14 @@ class SystemScores:
 
 @dataclass(frozen=True)
 class ComparedScores(SystemScores):
-    """The scores of a reranker's output, with the interval and p-value of the main score's difference to the base."""
+    """The scores of a reranker's output, with the interval and p-value of the main score's difference to the base.
+
+    `base` is the main score of the first of the same candidates: another number of them may have another first.
+    """
 
     difference: Interval
     p: float
+    base: float
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,17 @@ class RerankerMeasures:
 
 
 @dataclass(frozen=True)
+class UngradedMeasures:
+    """What a reranker does that needs no gold: what each threshold accepts, and its probabilities by rank."""
+
+    by_threshold: list[ThresholdPoint]  # without scores
+    mean_probabilities: list[float]
+    sentences: int
+    reranker_signature: str
+    outputs: list[str]  # with its settings
+
+
+@dataclass(frozen=True)
 class CrossValidatedScore:
     """The score over sentences that had no part in the choice of their settings, and its difference to the base."""
 
@@ -134,12 +149,21 @@ class TunedSettings:
 
 @dataclass(frozen=True)
 class TunedGrid(TunedSettings):
-    """Scores by number of candidates (rows) and threshold (columns), and where any suggestion is accepted."""
+    """Scores by number of candidates (rows) and threshold (columns), and where any suggestion is accepted.
+
+    `sizes` are the lists that the rows' candidates come from; None where smaller numbers are cut out of one list.
+    """
 
     tops: list[int]
+    sizes: list[int | None]
     thresholds: list[float]
     grid: list[list[float]]
     changed: list[list[bool]]
+
+    def cell_settings(self, row: int, threshold: float) -> Settings:
+        """Return the settings of a cell."""
+        size = self.sizes[row] or self.settings.candidates
+        return replace(self.settings, top=self.tops[row], candidates=size, threshold=threshold)
 
 
 @dataclass(frozen=True)

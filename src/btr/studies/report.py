@@ -20,8 +20,8 @@ from btr.studies.table import NotComputed, Table, to_csv, to_latex, to_markdown
 Item = Table | ReportFigure | NotComputed
 TEMPLATE = "report.html.jinja"
 NOT_RESULTS = (
-    "Tables and figures have the paper’s numbers, so that both can be read side by side. The paper’s Tables 3, 4, "
-    "11 to 13 and 21 and its figures 1, 2 and 5 describe data, settings and models, and have no counterpart here."
+    "Tables and figures have the paper’s numbers, so that both can be read side by side. The paper’s Tables 3, 11 "
+    "and 12 and its figures 1, 2 and 5 describe examples, settings and models, and have no counterpart here."
 )
 
 

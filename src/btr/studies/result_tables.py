@@ -41,6 +41,7 @@ def main_results(results: Results, generator: str, number: str, file_stem: str) 
             label = f"{reranker} (λ = {settings.threshold:g})"
             rows.append(Row(label, reranked_cells(results, reranker, generator, sets, tuned=True)))
             rows.append(Row("w/o λ", plain, indent=True, full_label=f"{reranker} w/o λ"))
+            rows += gold_only_rows(results, reranker, generator, sets)
         else:
             rows.append(Row(reranker, plain))
     columns = [name for group in groups for name in group.columns]
@@ -48,6 +49,16 @@ def main_results(results: Results, generator: str, number: str, file_stem: str) 
     title = f"Results on each set with candidates from {generator}. Bold: the highest, apart from the oracle."
     notes = main_notes(results, generator)
     return Table(file_stem, number, title, "Model", groups, embolden(rows, compared, 1), notes, signatures)
+
+
+def gold_only_rows(results: Results, reranker: str, generator: str, sets: Sequence[str]) -> list[Row]:
+    """Return the row of a reranker's variant that was trained without negatives, without λ; none if there is none."""
+    plan = results.plan
+    for name in plan.family(reranker):
+        if name != reranker and plan.rerankers[name].negatives == 0 and (name, generator, sets[0]) in results.reranked:
+            cells = reranked_cells(results, name, generator, sets, tuned=False)
+            return [Row("w/o a_train, λ", cells, indent=True, full_label=f"{reranker} w/o a_train, λ")]
+    return []
 
 
 def main_notes(results: Results, generator: str) -> list[str]:
@@ -63,6 +74,13 @@ def main_notes(results: Results, generator: str) -> list[str]:
         ]
         tops = {name: results.reranked[name, generator, plan.validation].settings.top for name in rerankers}
         notes.append(f"Rerankers choose among {describe_tops(tops)}; the oracle chooses among all candidates.")
+        if sizes := plan.sizes(generator, plan.validation):
+            others = [name for name, top in tops.items() if top != sizes[0]]
+            first = f"{generator} and the oracle have {sizes[0]} candidates, of a beam of as many. "
+            lists = (
+                f"{', '.join(others)}: the difference is to the first candidate of the longer beam." if others else ""
+            )
+            notes.append(f"{first}{lists}".strip())
     for name in rerankers:
         if plan.rerankers[name].gives("threshold"):
             settings = results.reranked[name, generator, plan.validation].settings
@@ -72,7 +90,7 @@ def main_notes(results: Results, generator: str) -> list[str]:
         notes.append(
             f"{', '.join(careful)}: no λ is better on {plan.validation} than the base model’s choice, so that it stays."
         )
-    for absent in (name for name in plan.rerankers if name not in rerankers):
+    for absent in (name for name in plan.heads if name not in rerankers):
         reason = "it has no scores" if plan.rerankers[absent].scores else "they come without log-probabilities"
         notes.append(f"{absent} does not rerank these candidates: {reason}.")
     return notes
@@ -127,7 +145,7 @@ def reranked_cells(results: Results, reranker: str, generator: str, sets: Sequen
         settings = result.settings if tuned else replace(result.settings, threshold=0.0)
         signature = results.signature(generator, dataset, reranker, settings)
         system = result.measures.tuned if tuned else result.measures.without_threshold
-        row += [*score_cells(system, signature), gain_cell(base, system, signature)]
+        row += [*score_cells(system, signature), gain_cell(system, signature)]
         if is_validation and (tuned or not results.plan.rerankers[reranker].threshold):
             crossed = results.tuned[reranker, generator, dataset].crossed
             signature = f"{signature}|folds:{crossed.folds}"
@@ -138,9 +156,9 @@ def reranked_cells(results: Results, reranker: str, generator: str, sets: Sequen
     return row
 
 
-def gain_cell(base: SystemScores, system: ComparedScores, signature: str) -> Cell:
-    """Return the difference of a reranker's main score to the base model's."""
-    return difference_cell(system.value - base.value, system.difference, system.p, signature)
+def gain_cell(system: ComparedScores, signature: str) -> Cell:
+    """Return the difference of a reranker's main score to that of the first of its candidates."""
+    return difference_cell(system.value - system.base, system.difference, system.p, signature)
 
 
 def difference_cell(value: float, interval: Interval, p: float, signature: str) -> Cell:
@@ -203,46 +221,6 @@ def score_name(results: Results, generator: str, dataset: str) -> str:
     return results.bases[generator, dataset].measures.main_column
 
 
-def time_table(results: Results) -> Table:
-    """Make Table 29: the seconds that generating and scoring took."""
-    plan, base = results.plan, results.plan.base
-    sets, rerankers = results.sets_of(base), results.rerankers_of(base)
-    rows, signatures = [], {}
-    for name in plan.candidates:
-        cells = [
-            time_cell(results.bases[name, dataset].seconds, results.base_signature(name, dataset))
-            if (name, dataset) in results.bases
-            else EMPTY
-            for dataset in sets
-        ]
-        rows.append(Row(name, cells))
-        signatures[name] = results.base_signature(name, results.sets_of(name)[0])
-    for k, name in enumerate(rerankers):
-        cells = [
-            time_cell(results.reranked[name, base, dataset].seconds, results.signature(base, dataset, name))
-            if (name, base, dataset) in results.reranked
-            else EMPTY
-            for dataset in sets
-        ]
-        rows.append(Row(name, cells, line_above=k == 0))
-        signatures[name] = results.reranker_signature(name, base, plan.validation)
-    notes = [
-        "Wall-clock seconds of the stage's run, including loading the model; other work on the machine counts.",
-        "–: the file existed, or the stage was interrupted and resumed.",
-    ]
-    count = min(max(plan.top), max(results.bases[base, dataset].measures.candidates for dataset in sets))
-    scoring = f", and to score up to {count} per sentence of {base}" if rerankers else ""
-    title = f"Time (seconds) to write candidates{scoring}."
-    return Table("table-29", "Table 29", title, "Model", [ColumnGroup(None, sets)], rows, notes, signatures)
-
-
-def time_cell(seconds: float | None, signature: str) -> Cell:
-    """Return how long a stage took, if it is known."""
-    if seconds is None:
-        return EMPTY
-    return Cell(f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.1f}", seconds, None, signature)
-
-
 def example_table(results: Results, main: str) -> Table | NotComputed:
     """Make Tables 1 and 28: sentences that the main reranker changed, for better and for worse, with edits marked."""
     generator = results.plan.base
@@ -260,7 +238,7 @@ def example_table(results: Results, main: str) -> Table | NotComputed:
         return NotComputed("Tables 1 and 28", title, f"{main} changed no sentence of {MAX_WORDS} words or fewer.")
     notes = ["Marked: what differs from the source. In brackets: the models that choose the candidate."]
     with_examples = [dataset for dataset, examples in results.examples.items() if examples]
-    signatures = {dataset: results.signature(generator, dataset, main) for dataset in with_examples}
+    signatures = {dataset: results.signature(generator, dataset, results.main_of(dataset)) for dataset in with_examples}
     groups = [ColumnGroup(None, ["Sentence"])]
     return Table("table-28", "Tables 1 and 28", f"{title}.", "", groups, rows, notes, signatures)
 

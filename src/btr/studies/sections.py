@@ -1,15 +1,15 @@
 """The sections of a report, with the tables and figures of each."""
 
-from btr.studies import decision_table, error_tables, figures, result_tables, tuning_tables
+from btr.studies import decision_table, error_tables, figures, result_tables, size_tables, time_table, tuning_tables
 from btr.studies.plan import file_stem
 from btr.studies.report import Item, Section
 from btr.studies.results import Results
 from btr.studies.table import NotComputed
 
 BY_METRIC = {  # the paper's tables and figures of the sets that are scored by each metric, but for CoNLL-13's tables
-    "m2": ("M2", "Figures 4, 8 and 9"),
-    "errant": ("ERRANT", "Table 24, figures 10 to 12"),
-    "gleu": ("GLEU", "Table 25, figures 13 to 15"),
+    "m2": ("M2", None, "Figures 4, 8 and 9"),
+    "errant": ("ERRANT", "Table 24", "Figures 10 to 12"),
+    "gleu": ("GLEU", "Table 25", "Figures 13 to 15"),
 }
 ONE_MODEL = "the study has candidates of one model only."
 
@@ -19,21 +19,24 @@ def make_sections(results: Results) -> list[Section]:
     main = results.plan.main_reranker
     candidates = Section("Candidates", [result_tables.decoding_table(results)])
     training = Section("Training", [figures.training_figure(results, number) for number in ("6", "7")])
-    time = Section("Time", [result_tables.time_table(results)])
+    time = Section("Time", [time_table.time_table(results)])
+    tables = (size_tables.corpus_table, size_tables.training_table, size_tables.level_sizes)
+    sizes = Section("Data", [make(results) for make in tables])
     if main is None:
         reason = "the study names no rerankers."
         missing = NotComputed(
             "Tables 1, 6, 9, 14 to 20, 22 to 26 and 28, figures 3, 4 and 8 to 15", "Reranking", reason
         )
-        return [Section("Main results", [*main_tables(results), missing]), candidates, training, time]
+        return [Section("Main results", [*main_tables(results), missing]), candidates, training, time, sizes]
     return [
         Section("Main results", main_section(results, main)),
         candidates,
         Section("Tuning", tuning_section(results, main)),
-        Section("By level and type of error", error_section(results, main)),
-        Section("What rerankers do", behaviour_section(results, main)),
+        Section("By level and type of error", error_section(results)),
+        Section("What rerankers do", behaviour_section(results)),
         training,
         time,
+        sizes,
         Section("Examples", [result_tables.example_table(results, main)]),
     ]
 
@@ -70,7 +73,7 @@ def main_section(results: Results, main: str) -> list[Item]:
     first, *others = main_tables(results)
     is_cleaned = has_cleaned_conll14(results, base)
     is_larger_cleaned = any(has_cleaned_conll14(results, name) for name in larger)
-    items: list[Item] = [first, decision_table.decision_table(results, main)]
+    items: list[Item] = [first, decision_table.decision_table(results)]
     items += others or [NotComputed("Tables 7 and 27", "Candidates of a larger model", ONE_MODEL)]
     if not (is_cleaned and is_larger_cleaned):
         numbers = "Table 10" if is_cleaned else "Tables 8 and 9" if is_larger_cleaned else "Tables 8 to 10"
@@ -83,7 +86,7 @@ def main_section(results: Results, main: str) -> list[Item]:
 def tuning_section(results: Results, main: str) -> list[Item]:
     """Return the grids."""
     larger: list[Item] = [tuning_tables.larger_grid(results, name) for name in larger_models(results)]
-    others = [dataset for dataset in results.sets_of_main() if dataset != results.plan.validation]
+    others = [dataset for dataset in results.plan.tuning_sets if dataset != results.plan.validation]
     return [
         tuning_tables.negatives_grid(results),
         tuning_tables.candidates_grid(results, results.plan.validation),
@@ -94,29 +97,33 @@ def tuning_section(results: Results, main: str) -> list[Item]:
     ]
 
 
-def error_section(results: Results, main: str) -> list[Item]:
+def error_section(results: Results) -> list[Item]:
     """Return the tables by level and type of error, for sets whose metric knows them."""
     base = results.plan.base
     sets = [dataset for dataset in results.sets_of_main() if results.bases[base, dataset].measures.errors]
     items: list[Item] = [
-        make(results, dataset, main) for dataset in sets for make in (error_tables.level_table, error_tables.type_table)
+        make(results, dataset) for dataset in sets for make in (error_tables.level_table, error_tables.type_table)
     ]
     reason = "no set of this study is scored by ERRANT."
     return items or [NotComputed("Tables 22 and 23", "Levels and types", reason)]
 
 
-def behaviour_section(results: Results, main: str) -> list[Item]:
+def behaviour_section(results: Results) -> list[Item]:
     """Return the figures of cross-entropy, probability by rank and λ."""
-    sets = results.sets_of_main()
-    metrics = {results.plan.sets[dataset].metric for dataset in sets}
-    title = "Tuning, probability by rank and what λ does"
-    return [
+    plan = results.plan
+    sets = [dataset for dataset in plan.sets if dataset in results.transferred]
+    tuned = {plan.sets[dataset].metric for dataset in plan.tuning_sets if dataset != plan.validation}
+    items: list[Item] = [
         figures.losses_figure(results),
         *(figures.ranks_figure(results, dataset) for dataset in sets),
-        *(figures.threshold_figure(results, dataset, main) for dataset in sets),
-        *(
-            NotComputed(numbers, title, f"{main} has scores of no set that is scored by {name}.")
-            for metric, (name, numbers) in BY_METRIC.items()
-            if metric not in metrics
-        ),
+        *(figures.threshold_figure(results, dataset) for dataset in sets),
     ]
+    metrics = {plan.sets[dataset].metric for dataset in sets}
+    for metric, (name, tables, numbers) in BY_METRIC.items():
+        if metric not in metrics:
+            reason = f"{plan.main_reranker} has scores of no set that is scored by {name}."
+            items.append(NotComputed(numbers, "Probability by rank and what λ does", reason))
+        if tables and metric not in tuned:
+            reason = f"no set is tuned on one that is scored by {name} (key tuned_on)."
+            items.append(NotComputed(tables, "Tuning", reason))
+    return items

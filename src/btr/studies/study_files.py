@@ -14,14 +14,17 @@ from btr.models.identity import model_hash
 from btr.models.locate import locate_model
 from btr.rerankers import RERANKERS, parse_name
 from btr.rerankers.score import score
-from btr.studies.cache import StageFile, StudyCache
+from btr.studies.cache import StageFile, StudyCache, Written
 from btr.studies.dataset import DataSet
 from btr.studies.plan import CandidatesPlan, Plan, RerankerPlan
 from btr.training.recipe import expand
 
 
 class StudyFiles:
-    """The files of a study. A set, a model's candidates and a reranker are known by their names in the plan."""
+    """The files of a study. A set, a model's candidates and a reranker are known by their names in the plan.
+
+    `size` says which list of candidates is meant, where there is one for each number of them; None: the only list.
+    """
 
     def __init__(self, plan: Plan, cache: StudyCache) -> None:
         self.plan, self.cache = plan, cache
@@ -34,7 +37,7 @@ class StudyFiles:
         """Check that all files and models of the plan exist, before any work is done."""
         origins = [*self.plan.candidates.values(), *self.plan.decoding.values()]
         rerankers = self.plan.rerankers.values()
-        files = [path for candidates in origins for path in candidates.files.values()]
+        files = [path for candidates in origins for path in candidates.paths()]
         for reranker in rerankers:
             files += [path for by_set in reranker.scores.values() for paths in by_set.values() for path in paths]
         models = [candidates.model for candidates in origins]
@@ -62,27 +65,36 @@ class StudyFiles:
             settings = found
         return Settings.from_dict({**settings.to_dict(), **reranker.settings}, f"rerankers.{name}.settings")
 
-    def candidates(self, plan: CandidatesPlan, dataset: str) -> StageFile | None:
-        """Return a set's candidates; None if they are files, and there is no file for this set."""
+    def first_size(self, generator: str, dataset: str) -> int | None:
+        """Return the list that the base model is measured by: that of the first number of candidates."""
+        sizes = self.plan.sizes(generator, dataset)
+        return sizes[0] if sizes else None
+
+    def candidates(self, plan: CandidatesPlan, dataset: str, size: int | None) -> StageFile | None:
+        """Return a list of a set's candidates; None if they are files, and there is no file for it."""
         if plan.files:
-            if dataset not in plan.files:
-                return None
-            path = Path(expand(plan.files[dataset]))
-            return StageFile(path, self.cache.hash_of(path))
-        sources = self.cache.file(
-            "sources", self.sets[dataset].key, ".txt", lambda path: write_lines(path, self.sets[dataset].sources())
-        )
+            files = plan.files.get(dataset)
+            name = files.get(size or 0) if isinstance(files, dict) else files
+            return StageFile(Path(expand(name)), self.cache.hash_of(expand(name))) if name else None
+
+        def write_sources(path: Path) -> Written:
+            write_lines(path, self.sets[dataset].sources())
+            return Written()
+
+        sources = self.cache.file("sources", self.sets[dataset].key, ".txt", write_sources)
         model = expand(plan.model or "")
-        options = plan.model_dump(exclude={"files", "model"})
+        options = {**plan.model_dump(exclude={"files", "model"}), "size": plan.size or size or self.plan.top[0]}
         provider = DECODING.provider(plan.method)
         key = {"sources": sources.hash, "model": model_hash(model), "provider": provider, **options}
 
-        def write(path: Path) -> str:
-            return generate(sources.path, model, path, **options).signature
+        def write(path: Path) -> Written:
+            generated = generate(sources.path, model, path, **options)
+            return Written(generated.signature, generated.seconds)
 
-        return self.cache.file("candidates", key, ".jsonl", write, f"{plan.model}, {plan.method}, {dataset}")
+        about = f"{plan.model}, {plan.method} {options['size']}, {dataset}"
+        return self.cache.file("candidates", key, ".jsonl", write, about)
 
-    def scores(self, name: str, generator: str, dataset: str) -> list[StageFile]:
+    def scores(self, name: str, generator: str, dataset: str, size: int | None) -> list[StageFile]:
         """Return a reranker's scores of a set's candidates, one file per model.
 
         There are none if there are no candidates, or if they come without the log-probabilities that it needs.
@@ -91,16 +103,19 @@ class StudyFiles:
         if reranker.scores:
             paths = [Path(expand(path)) for path in reranker.scores.get(generator, {}).get(dataset, [])]
             return [StageFile(path, self.cache.hash_of(path)) for path in paths]
-        candidates = self.candidates(self.plan.candidates[generator], dataset)
+        candidates = self.candidates(self.plan.candidates[generator], dataset, size)
         if not candidates or not self.can_score(reranker, generator, dataset):
             return []
-        return [self.score(candidates, name, model, dataset) for model in reranker.models]
+        return [self.score(candidates, name, model, dataset, size) for model in reranker.models]
 
     def can_score(self, reranker: RerankerPlan, generator: str, dataset: str) -> bool:
         """Return whether a set's and the validation set's candidates have the log-probabilities that are needed."""
         if not any(parse_name(model)[0].needs_log_probs for model in reranker.models):
             return True
-        files = [self.candidates(self.plan.candidates[generator], name) for name in (dataset, self.plan.validation)]
+        files = [
+            self.candidates(self.plan.candidates[generator], name, self.first_size(generator, name))
+            for name in (dataset, self.plan.validation)
+        ]
         return all(file is not None and self.have_log_probs(file) for file in files)
 
     def have_log_probs(self, file: StageFile) -> bool:
@@ -110,11 +125,11 @@ class StudyFiles:
             self._log_probs[file.hash] = all(row.log_probs is not None or len(row.texts) == 1 for row in rows)
         return self._log_probs[file.hash]
 
-    def score(self, candidates: StageFile, reranker: str, name: str, dataset: str) -> StageFile:
+    def score(self, candidates: StageFile, reranker: str, name: str, dataset: str, size: int | None) -> StageFile:
         """Return one model's scores of the candidates that may compete with any settings that are tried."""
         kind, model = parse_name(name)
         given, plan = self.given[reranker], self.plan.rerankers[reranker]
-        top = given.top if plan.gives("top") else max(self.plan.top)
+        top = given.top if plan.gives("top") else size or max(self.plan.top)
         identity = None if model is None else model_hash(expand(model))
         is_int8 = plan.int8 and kind.needs_model
         key = {
@@ -129,12 +144,13 @@ class StudyFiles:
             "drop_runaways": given.drop_runaways,
         }
 
-        def write(path: Path) -> str:
+        def write(path: Path) -> Written:
             full_name = kind.kind if model is None else f"{kind.kind}:{expand(model)}"
             scored = score(
                 candidates.path, full_name, path, top=top, gap=given.gap, drop_runaways=given.drop_runaways,
                 int8=is_int8,
             )  # fmt: skip
-            return scored.signature
+            return Written(scored.signature, scored.seconds)
 
-        return self.cache.file("scores", key, ".jsonl", write, f"{name}, {dataset}")
+        about = f"{name}, {dataset}" + (f", {size} candidates" if size else "")
+        return self.cache.file("scores", key, ".jsonl", write, about)

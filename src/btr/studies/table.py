@@ -22,6 +22,7 @@ class Cell:
     signature: str | None = None
     style: Style | None = None
     words: tuple[Word, ...] = ()
+    paper: float | None = None  # the paper's value, if it stands beside this one
 
 
 EMPTY = Cell("–")
@@ -109,12 +110,14 @@ def to_csv(table: Table) -> str:
     """Write one line per cell, with its value in full, its interval and its signature."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["row", "column", "value", "low", "high", "signature"])
+    has_paper = any(cell.paper is not None for row in table.rows for cell in row.cells)
+    writer.writerow(["row", "column", "value", "low", "high", "signature", *(["paper"] if has_paper else [])])
     for row in table.rows:
         for column, cell in zip(table.full_columns, row.cells, strict=True):
             value = cell.text if cell.value is None else repr(cell.value)
             low, high = cell.interval or (None, None)
-            writer.writerow([row.full_label or row.label, column, value, low, high, cell.signature])
+            line = [row.full_label or row.label, column, value, low, high, cell.signature]
+            writer.writerow([*line, *([cell.paper] if has_paper else [])])
     return out.getvalue()
 
 

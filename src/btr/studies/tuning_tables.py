@@ -1,12 +1,10 @@
 """The paper's grids: scores by a_train, a_pred and λ on the validation set, on other sets, and for a larger model."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from btr.decisions.search import THRESHOLDS
-from btr.decisions.settings import Settings
+from btr.studies.pipeline import RerankerResult
 from btr.studies.plan import file_stem
-from btr.studies.records import TunedGrid
 from btr.studies.result_tables import score_name
 from btr.studies.results import Results, score_cell
 from btr.studies.table import EMPTY, Cell, ColumnGroup, NotComputed, Row, Style, Table, embolden
@@ -17,30 +15,41 @@ GREY = (
 
 
 def negatives_grid(results: Results) -> Table | NotComputed:
-    """Make Tables 14 and 15: by a_train, at the smallest a_pred."""
+    """Make Tables 14 and 15: by a_train, at the first a_pred."""
     plan, base, dataset = results.plan, results.plan.base, results.plan.validation
-    names = [name for name in with_threshold(results, base) if plan.rerankers[name].negatives is not None]
+    names = [
+        name
+        for head in with_threshold(results, base)
+        for name in plan.family(head)
+        if plan.rerankers[name].negatives is not None and (name, base, dataset) in results.tuned
+    ]
     title = f"Tuning a_train on {dataset}"
     if not names:
         return NotComputed("Tables 14 and 15", title, "no reranker gives its number of negatives (a_train).")
     title += f"; a_pred is {results.tuned[names[0], base, dataset].tops[0]}"
     rows = [
-        make_row(results, base, dataset, name, 0, f"{name}, a_train = {plan.rerankers[name].negatives}")
-        for name in names
-    ]
+        make_row(
+            results, base, dataset, name, 0,
+            f"{plan.rerankers[name].variant_of or name}, a_train = {plan.rerankers[name].negatives}",
+            line_above=k > 0 and name == plan.family(name)[0],
+        )
+        for k, name in enumerate(names)
+    ]  # fmt: skip
     return make_grid(results, "table-14", "Tables 14 and 15", title, base, dataset, names, rows)
 
 
 def candidates_grid(results: Results, dataset: str) -> Table | NotComputed:
-    """Make Tables 16 and 17 on the validation set, Tables 24 and 25 on others: by a_pred."""
-    base = results.plan.base
-    if dataset == results.plan.validation:
+    """Make Tables 16 and 17 on the validation set; Tables 24 and 25 on other tuning sets, by a_train and a_pred."""
+    plan, base = results.plan, results.plan.base
+    if dataset == plan.validation:
         number, title, stem = "Tables 16 and 17", f"Tuning a_pred on {dataset}", "table-16"
+        names = with_threshold(results, base)
     else:
-        number = {"errant": "Table 24", "gleu": "Table 25"}.get(results.plan.sets[dataset].metric, "Like Table 24")
-        title = f"Scores by a_pred and λ on {dataset}, where nothing was tuned"
+        number = {"errant": "Table 24", "gleu": "Table 25"}.get(plan.sets[dataset].metric, "Like Table 24")
+        title = f"Tuning a_train and a_pred on {dataset}"
         stem = f"table-{number[-2:]}-{file_stem(dataset)}"
-    names = with_threshold(results, base)
+        main = plan.main_reranker
+        names = plan.family(main) if main and plan.rerankers[main].threshold else []
     if not names:
         return NotComputed(number, title, "no reranker of this study has a threshold.")
     return make_grid(results, stem, number, title, base, dataset, names)
@@ -68,8 +77,12 @@ def plain_grid(results: Results) -> Table | NotComputed:
     for top in sorted({top for grid in tuned.values() for top in grid.tops}):
         cells = []
         for name, grid in tuned.items():
-            signature = results.signature(base, dataset, name, replace(grid.settings, top=top, threshold=0.0))
-            cells.append(score_cell(grid.grid[grid.tops.index(top)][0], signature) if top in grid.tops else EMPTY)
+            if top not in grid.tops:
+                cells.append(EMPTY)
+                continue
+            k = grid.tops.index(top)
+            signature = results.signature(base, dataset, name, grid.cell_settings(k, 0.0))
+            cells.append(score_cell(grid.grid[k][0], signature))
         rows.append(Row(str(top), cells))
     signatures = {name: results.signature(base, dataset, name) for name in names}
     heading = f"{title} ({score_name(results, base, dataset)})."
@@ -79,41 +92,49 @@ def plain_grid(results: Results) -> Table | NotComputed:
 
 
 def transfer_table(results: Results, main: str) -> Table | NotComputed:
-    """Make Table 26: the main reranker on each set, with the settings that are best on each set."""
-    base = results.plan.base
-    sets = [dataset for dataset in results.sets_of(base) if (main, base, dataset) in results.tuned]
-    title = f"{main} with the settings that are best on each set, with candidates from {base}"
-    if results.plan.rerankers[main].gives("threshold"):
+    """Make Table 26: the a_train, a_pred and λ that are best on each tuning set, and their scores on other sets."""
+    plan, base = results.plan, results.plan.base
+    title = f"{main} with the a_train, a_pred and λ that are best on each tuning set, with candidates from {base}"
+    if plan.rerankers[main].gives("threshold"):
         return NotComputed("Table 26", title, f"the settings of {main} were given, not tuned.")
+    if len(results.best_on) < 2:
+        return NotComputed("Table 26", title, "no set names another that it is tuned on (key tuned_on).")
+    sets = [dataset for dataset in results.sets_of(base) if (main, base, dataset) in results.reranked]
     rows = []
-    for tuned_on in sets:
-        best = results.tuned[main, base, tuned_on].settings
-        cells = [Cell(f"{best.top or 'all'}", best.top), Cell(f"{best.threshold:g}", best.threshold)]
-        for dataset in sets:
-            signature = results.signature(base, dataset, main, best)
-            tuned = results.tuned[main, base, dataset]
-            if dataset == tuned_on:
-                crossed = tuned.crossed
-                cells.append(score_cell(crossed.score, f"{signature}|folds:{crossed.folds}"))
-            else:
-                cells.append(score_cell(score_at(tuned, best), signature))
+    for tuned_on, best in results.best_on.items():
+        settings, negatives = best.tuned.settings, plan.rerankers[best.reranker].negatives
+        cells = [
+            EMPTY if negatives is None else Cell(f"{negatives}", negatives),
+            Cell(f"{settings.top or 'all'}", settings.top),
+            Cell(f"{settings.threshold:g}", settings.threshold),
+            *(transfer_cell(results, main, tuned_on, dataset) for dataset in sets),
+        ]
         rows.append(Row(tuned_on, cells))
     notes = [
-        "Where a set's best settings are used on the set itself, the score is cross-validated.",
-        f"The study's other tables have the settings that are best on {results.plan.validation}.",
+        "Where a set's best a_pred and λ are used on the set itself, the score is cross-validated; its a_train is the "
+        "best on all of the set.",
+        f"The study's main tables have the settings that are best on {plan.validation}.",
     ]
-    columns = ["a_pred", "λ", *(f"{dataset} ({score_name(results, base, dataset)})" for dataset in sets)]
+    columns = ["a_train", "a_pred", "λ", *(f"{dataset} ({score_name(results, base, dataset)})" for dataset in sets)]
     signatures = {dataset: results.signature(base, dataset, main) for dataset in sets}
-    marked = embolden(rows, range(2, 2 + len(sets)))
+    marked = embolden(rows, range(3, 3 + len(sets)))
     groups = [ColumnGroup(None, columns)]
     return Table("table-26", "Table 26", f"{title}.", "Tuned on", groups, marked, notes, signatures)
 
 
-def score_at(tuned: TunedGrid, best: Settings) -> float:
-    """Return the score of settings in another set's grid, where there may be fewer candidates."""
-    top = tuned.tops[-1] if best.top is None else best.top
-    row = min(range(len(tuned.tops)), key=lambda k: (abs(tuned.tops[k] - top), k))
-    return tuned.grid[row][tuned.thresholds.index(best.threshold)]
+def transfer_cell(results: Results, main: str, tuned_on: str, dataset: str) -> Cell:
+    """Return the score on a set with the settings of a tuning set: the validation set, or the one it is tuned on."""
+    plan, base, best = results.plan, results.plan.base, results.best_on[tuned_on]
+    if dataset == tuned_on:
+        crossed = best.tuned.crossed
+        signature = results.signature(base, dataset, best.reranker, best.tuned.settings)
+        return score_cell(crossed.score, f"{signature}|folds:{crossed.folds}")
+    result = results.transferred.get(dataset) if plan.tuned_on(dataset) == tuned_on else None
+    if tuned_on == plan.validation:
+        result = results.reranked[main, base, dataset]
+    if not isinstance(result, RerankerResult):
+        return EMPTY
+    return score_cell(result.measures.tuned.value, results.signature(base, dataset, best.reranker, best.tuned.settings))
 
 
 def with_threshold(results: Results, generator: str) -> list[str]:
@@ -154,7 +175,7 @@ def make_row(
 ) -> Row:
     """Return the scores of a reranker by threshold, for its k-th number of candidates."""
     tuned = results.tuned[name, generator, dataset]
-    cells = [replace(tuned.settings, top=tuned.tops[k], threshold=threshold) for threshold in tuned.thresholds]
+    cells = [tuned.cell_settings(k, threshold) for threshold in tuned.thresholds]
     signatures = [results.signature(generator, dataset, name, settings) for settings in cells]
     return Row(label, shade(tuned.grid[k], tuned.changed[k], signatures), line_above)
 

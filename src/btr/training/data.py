@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from btr.corpus.candidates import Candidates, read_candidates
+from btr.corpus.candidates import Candidates, read_candidates, tokens_of
 from btr.corpus.files import file_hash, read_lines
 from btr.corpus.pairs import read_pairs
 from btr.errors import InputError
@@ -89,7 +89,7 @@ def read_training_pairs(data: Data, objective: ObjectiveSettings) -> Iterator[Tr
             candidates = unique_candidates(row)
             if objective.gap is not None and len(candidates.texts) > 1 and not has_log_probs(candidates):
                 raise InputError(f"{name}, line {line}: has no log_probs, which objective.gap compares.")
-            negatives = tuple(text for text in candidates.texts if text != gold)
+            negatives = tuple(text for text in candidates.texts if tokens_of(text) != tokens_of(gold))
             yield TrainingPair(source, gold, negatives, candidates)
     if data.synthetic is not None:
         yield from make_pairs(data.synthetic)
@@ -97,7 +97,8 @@ def read_training_pairs(data: Data, objective: ObjectiveSettings) -> Iterator[Tr
 
 def unique_candidates(row: Candidates) -> Candidates:
     """Return the candidates that are neither empty nor equal to an earlier one."""
-    return row.select([k for k, text in enumerate(row.texts) if text.strip() and text not in row.texts[:k]])
+    tokens = [tokens_of(text) for text in row.texts]
+    return row.select([k for k, each in enumerate(tokens) if each and each not in tokens[:k]])
 
 
 def has_log_probs(candidates: Candidates) -> bool:

@@ -7,11 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from btr.rerankers.encoders import TARGET, encoder_inputs, position_limit
+from btr.rerankers.encoders import SOURCE, TARGET, encoder_inputs, position_limit
+from btr.training.flops import ExampleShape
 from btr.training.losses import likelihood, likelihood_and_unlikelihood
-from btr.training.masking import Tokens, draw_positions, mask
+from btr.training.masking import Tokens, draw_positions, mask, number_of_masks
 from btr.training.objective import Batch, Example, Objective, TrainingPair
 from btr.training.recipe import Recipe
+
+SPECIAL_TOKENS = 4  # around source and target, in RoBERTa
 
 
 class MaskedPair(Objective):
@@ -19,6 +22,7 @@ class MaskedPair(Objective):
 
     model_kind = reranker = "roberta"
     settings = "mask_share", "negatives"
+    loss_per = "masked token"
     description = "A reranker: a masked language model that reads a source and its correction together."
     limits = "It chooses among the candidates that a base model wrote, and finds no correction by itself."
 
@@ -35,14 +39,24 @@ class MaskedPair(Objective):
         positions: list[list[int]] = []
         for target in (pair.target, *pair.negatives):
             tokens = self.tokenizer(pair.source, target)
-            of_target = [k for k, side in enumerate(tokens.sequence_ids()) if side == TARGET]
+            sides = tokens.sequence_ids()
+            of_target = [k for k, side in enumerate(sides) if side == TARGET]
             if len(tokens["input_ids"]) <= limit and of_target and tokens["input_ids"] not in rows:
                 rows.append(tokens["input_ids"])
                 positions.append(of_target)
             elif not rows:
                 return None
-        count = 1 + self.recipe.objective.negatives
+        count = 1 + min(self.recipe.objective.negatives, sides.count(SOURCE))  # a BTR's limit: EOS is not counted
         return {"source": [], "targets": rows[:count], "positions": positions[:count]}
+
+    def work(self, example: Example) -> ExampleShape:
+        share = self.recipe.objective.mask_share
+        masks = sum(number_of_masks(len(positions), share) for positions in example["positions"])
+        return ExampleShape(0, len(example["targets"]), max(map(len, example["targets"])), masks)
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        row = [0] * (source + target + SPECIAL_TOKENS)
+        return {"source": [], "targets": [row] * targets, "positions": [[*range(target)]] * targets}
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
         rows: list[Tokens] = []
@@ -77,6 +91,8 @@ class Grammaticality(Objective):
     """A classifier learns that targets are grammatical (1), and sources that were corrected are not (0)."""
 
     model_kind = reranker = "bert"
+    tunes_threshold = False  # as in the paper, BERT has no λ
+    loss_per = "sentence"
     description = "A reranker: a classifier that tells grammatical sentences from ungrammatical ones."
     limits = "It sees the correction only, and so can't tell whether the source's meaning is kept."
 
@@ -86,6 +102,13 @@ class Grammaticality(Objective):
         if max(map(len, rows)) > min(position_limit(self.model.config), self.recipe.data.max_source):
             return None
         return {"source": [], "targets": rows}
+
+    def work(self, example: Example) -> ExampleShape:
+        rows, longest, _ = self.shape(example)
+        return ExampleShape(0, rows, longest, rows)  # one class per row
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        return {"source": [], "targets": [[0] * target, [0] * source]}
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
         rows = [row for example in examples for row in example["targets"]]

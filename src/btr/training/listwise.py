@@ -21,6 +21,7 @@ from btr.models.training_decoder import make_decoder_batch
 from btr.rerankers.base import Reranker
 from btr.rerankers.contrast import ContrastBTR
 from btr.rerankers.differences import NEIGHBOURS, informative_tokens
+from btr.training.flops import ExampleShape
 from btr.training.losses import gain, listwise
 from btr.training.masking import Tokens
 from btr.training.objective import Batch, Example, TrainingPair
@@ -42,6 +43,7 @@ class Listwise(MaskedTarget):
     reranker = "contrast"
     neighbours: ClassVar[int] = NEIGHBOURS  # tokens on each side of a difference that are masked too
     settings = "negatives", "temperature", "gap"
+    loss_per = "source"
 
     @classmethod
     def check(cls, recipe: Recipe) -> None:
@@ -92,6 +94,14 @@ class Listwise(MaskedTarget):
 
     def shape(self, example: Example) -> tuple[int, int, int]:
         return sum(map(len, example["positions"])), *super().shape(example)[1:]
+
+    def work(self, example: Example) -> ExampleShape:
+        rows, longest, source = self.shape(example)
+        return ExampleShape(source, rows, longest + 1, rows)  # each row begins with the start token, and has one mask
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        positions = [[*range(min(target, 1 + 2 * self.neighbours))]] * targets  # candidates differ in one token
+        return {**super().typical_example(source, target, targets), "positions": positions}
 
     def encoding_settings(self) -> list[object]:
         objective = self.recipe.objective

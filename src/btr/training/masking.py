@@ -6,13 +6,19 @@ import numpy as np
 
 Tokens = list[int]
 UNCHANGED, REPLACED = 0.1, 0.1  # shares of the masked tokens; the rest get the mask
+MEAN_SPAN = 3.0  # tokens, in T5's pre-training
+
+
+def number_of_masks(length: int, share: float) -> int:
+    """Return how many tokens of a row are masked: a share, at least one."""
+    return max(1, round(share * length))
 
 
 def draw_positions(
     length: int, share: float, random: np.random.Generator, preferred: Sequence[int] = (), focus: float = 0.0
 ) -> list[int]:
     """Choose the tokens of a row to mask: a share, at least one. Each is a preferred one with probability `focus`."""
-    count = max(1, round(share * length))
+    count = number_of_masks(length, share)
     order = list(map(int, random.permutation(length)))
     if focus and preferred:
         first = list(map(int, random.permutation(preferred)))[: int(random.binomial(count, focus))]
@@ -69,6 +75,18 @@ def corrupt_spans(
     return [*source, end], [*target, end]
 
 
+def span_lengths(length: int, share: float, style: str) -> tuple[int, int]:
+    """Return how long the source and the target of `corrupt_spans` are on average."""
+    if style == "independent":
+        hidden = share * length
+        spans = share + (length - 1) * share * (1 - share)  # a span starts at a hidden token after a visible one
+        closing = 0
+    else:
+        hidden = max(round(length * share), 1)
+        spans, closing = max(1, round(hidden / MEAN_SPAN)), 1
+    return round(length - hidden + spans + 1), round(hidden + spans + closing + 1)
+
+
 def hide_independently(length: int, share: float, random: np.random.Generator) -> list[bool]:
     """Hide each token with the same probability, at least one."""
     hidden = random.random(length) < share
@@ -77,7 +95,7 @@ def hide_independently(length: int, share: float, random: np.random.Generator) -
     return [bool(value) for value in hidden]
 
 
-def hide_spans(length: int, share: float, random: np.random.Generator, mean: float = 3.0) -> list[bool]:
+def hide_spans(length: int, share: float, random: np.random.Generator, mean: float = MEAN_SPAN) -> list[bool]:
     """Hide as T5 does: a fixed number of tokens, in spans of a mean length, the first token visible."""
     noise = min(max(round(length * share), 1), max(1, length - 1))
     spans = max(1, min(round(noise / mean), noise, length - noise))

@@ -10,7 +10,7 @@ A new kind of training is one class, registered under a name of its own as an en
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from torch import Tensor
 from btr.corpus.candidates import Candidates
 from btr.models.load import LoadedModel
 from btr.rerankers.base import Reranker
+from btr.training.flops import ExampleShape
 from btr.training.recipe import Recipe
 
 Example = Mapping[str, Any]  # a row of the data set: `source` and `targets` as tokens, and what an objective adds
@@ -52,6 +53,9 @@ class Objective(ABC):
     reranker: ClassVar[str | None] = None  # the kind of reranker that the model becomes; None: it writes corrections
     settings: ClassVar[tuple[str, ...]] = ()  # the keys of a recipe's `objective` that apply to it
     is_t5: ClassVar[bool] = False  # whether pre-training, freeze_embeddings and vocabulary: used are possible
+    tunes_threshold: ClassVar[bool] = True  # whether validation searches the best λ; False: λ = 0
+    partner: ClassVar[str | None] = None  # the kind of reranker whose scores validation adds (validation.partner)
+    loss_per: ClassVar[str] = "token"  # the loss of an update is in nats per this
     uses_all_weights: ClassVar[bool] = False  # True saves DDP the search for weights that have no part in the loss
     description: ClassVar[str]  # for the model card: what the model is
     limits: ClassVar[str]  # for the model card: what it can't do
@@ -86,6 +90,22 @@ class Objective(ABC):
     def shape(self, example: Example) -> tuple[int, int, int]:
         """Return what an example takes in a batch: its rows, the length of the longest, and of its source."""
         return len(example["targets"]), max(map(len, example["targets"])), len(example["source"])
+
+    def work(self, example: Example) -> ExampleShape:
+        """Return what the model computes for an example."""
+        rows, longest, source = self.shape(example)
+        return ExampleShape(source, rows, longest, sum(map(len, example["targets"])))
+
+    @classmethod
+    def counting(cls, recipe: Recipe) -> Self:
+        """Return an objective without model and tokenizer, for the sizes and shapes of examples."""
+        objective = cls.__new__(cls)
+        objective.recipe = recipe
+        return objective
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        """Return an example with so many tokens and targets; which tokens does not matter for its cost."""
+        return {"source": [0] * source, "targets": [[0] * target] * targets}
 
     def encoding_settings(self) -> list[object]:
         """Return what the examples depend on beside the data and the tokenizer: if it changes, they are read again."""

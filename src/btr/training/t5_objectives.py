@@ -13,8 +13,9 @@ from btr.models.load import start_token
 from btr.models.training_decoder import DecoderBatch, decoder_states, make_decoder_batch
 from btr.rerankers.btr import mask_token
 from btr.rerankers.differences import differing_between, differing_tokens
+from btr.training.flops import ExampleShape
 from btr.training.losses import likelihood, likelihood_and_unlikelihood
-from btr.training.masking import Tokens, corrupt_spans, draw_positions, mask
+from btr.training.masking import Tokens, corrupt_spans, draw_positions, mask, number_of_masks, span_lengths
 from btr.training.objective import Batch, Example, Objective, TrainingPair
 from btr.training.recipe import Recipe
 
@@ -60,6 +61,18 @@ class Seq2Seq(Objective):
         )
         return source, [target]
 
+    def work(self, example: Example) -> ExampleShape:
+        if self.recipe.task == "correct":
+            return super().work(example)
+        objective = self.recipe.objective
+        source, target = span_lengths(len(example["source"]), objective.mask_share, objective.spans)
+        return ExampleShape(source, 1, target, target)
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        if self.recipe.task == "correct":
+            return super().typical_example(source, target, targets)
+        return {"source": [0] * source, "targets": [[]]}  # spans are drawn later
+
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
         pairs = [self.read(example, generator) for example, generator in zip(examples, generators)]
         targets = [self.order(rows[0]) for _, rows in pairs]
@@ -92,10 +105,14 @@ class Seq2Seq(Objective):
 
 
 class RightToLeft(Seq2Seq):
-    """A T5 learns to write targets from the last word to the first."""
+    """A T5 learns to write targets from the last token to the first: a word's pieces are reversed too.
+
+    As in the paper, R2L has no λ, and is chosen by the sum of its score and L2R's (section 5.1).
+    """
 
     model_kind = reranker = "r2l"
-    description = "A right-to-left reranker: a T5 that writes corrections from the last word to the first."
+    tunes_threshold, partner = False, "l2r"
+    description = "A right-to-left reranker: a T5 that writes corrections from the last token to the first."
     limits = "It chooses among the candidates that a base model wrote; the paper adds the base model's score."
 
     def order(self, target: Tokens) -> Tokens:
@@ -112,6 +129,7 @@ class MaskedTarget(Seq2Seq):
 
     model_kind = reranker = "btr"
     settings: ClassVar[tuple[str, ...]] = ("mask_share", "spans", "negatives", "focus_share")
+    loss_per = "masked token"
     description = (
         "A Bidirectional Transformer Reranker: a T5 whose decoder sees both sides of every token that it scores."
     )
@@ -146,6 +164,12 @@ class MaskedTarget(Seq2Seq):
             len(labels),
             torch.tensor(is_negative, device=self.device),
         )
+
+    def work(self, example: Example) -> ExampleShape:
+        plain = super().work(example)
+        lengths = [plain.row] if self.recipe.task == "pre-train" else [*map(len, example["targets"])]
+        masks = sum(number_of_masks(length, self.recipe.objective.mask_share) for length in lengths)
+        return ExampleShape(plain.source, plain.rows, plain.row + 1, masks)  # rows begin with the start token
 
     def draw_masks(self, source: Tokens, targets: Sequence[Tokens], generator: np.random.Generator) -> list[list[int]]:
         """Choose which tokens of gold and of each negative are masked."""
