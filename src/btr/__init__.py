@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from btr.correction.correct import correct
     from btr.correction.corrector import Corrector
     from btr.decisions.rerank import rerank
+    from btr.decisions.rerank_edits import rerank_edits
     from btr.decisions.settings import Settings
     from btr.decisions.tune import tune
+    from btr.decisions.tune_edits import tune_edits
     from btr.metrics.evaluate import compare, evaluate
     from btr.models.compact import compact
     from btr.models.fetch import fetch
@@ -48,6 +50,7 @@ _MODULES = {
     "generate": "btr.candidates.generate",
     "import_checkpoint": "btr.models.import_checkpoint",  # btr import; "import" is a keyword of Python
     "rerank": "btr.decisions.rerank",
+    "rerank_edits": "btr.decisions.rerank_edits",  # btr rerank --judge
     "score": "btr.rerankers.score",
     "serve": "btr.serving.serve",
     "study": "btr.studies.study",
@@ -55,6 +58,7 @@ _MODULES = {
     "train": "btr.training.train",
     "training_cost": "btr.training.cost",  # btr train --dry-run
     "tune": "btr.decisions.tune",
+    "tune_edits": "btr.decisions.tune_edits",  # btr tune --edits
 }
 
 __all__ = [
@@ -74,6 +78,7 @@ __all__ = [
     "load_reranker",
     "read_candidates",
     "rerank",
+    "rerank_edits",
     "score",
     "serve",
     "study",
@@ -81,6 +86,7 @@ __all__ = [
     "train",
     "training_cost",
     "tune",
+    "tune_edits",
     "write_candidates",
 ]
 

@@ -10,11 +10,14 @@ from btr.cli.options import (
     AtLeast,
     Average,
     Base,
+    BaseEditsOnly,
+    Cutoff,
     Device,
     DropRunaways,
     Gap,
     Gold,
     Json,
+    Judge,
     Metric,
     OptionalProfile,
     Profile,
@@ -124,6 +127,9 @@ def score(
     device: Device = None,
     int8: Annotated[bool, typer.Option("--int8", help="Linear layers in int8: faster on a CPU, not exact.")] = False,
     budget: Annotated[int, typer.Option(min=1, help="Tokens per batch: more is faster, and takes memory.")] = 4096,
+    edits: Annotated[
+        bool, typer.Option("--edits", help="Score each edit of the candidates; write edit tables.")
+    ] = False,
 ) -> None:
     """Score candidates with any rerankers.
 
@@ -135,6 +141,7 @@ def score(
     btr score candidates.jsonl --reranker r2l:MODEL --reranker l2r:BASE -o scores.jsonl
     btr score candidates.jsonl --reranker mbr -o scores.jsonl
     btr score candidates.jsonl --profile paper -o scores.jsonl
+    btr score candidates.jsonl --edits --reranker lm:smollm2-135m -o edits.jsonl
     torchrun --nproc-per-node 4 -m btr.cli score candidates.jsonl --reranker btr:MODEL -o scores.jsonl
     """
     import btr
@@ -151,6 +158,7 @@ def score(
         device=device,
         int8=int8,
         budget=budget,
+        edits=edits,
     )
     say(result.note)
     print(result.signature, file=sys.stderr)
@@ -168,6 +176,9 @@ def rerank(
     drop_runaways: DropRunaways = None,
     average: Average = None,
     weight: Weight = None,
+    judge: Judge = None,
+    cutoff: Cutoff = None,
+    base_edits_only: BaseEditsOnly = None,
     metric: Metric = "m2",
     gold: Gold = None,
     source: Source = None,
@@ -184,12 +195,33 @@ def rerank(
     btr rerank seed1.jsonl seed2.jsonl --threshold 0.4 -o out.txt --gold test.m2
     btr rerank contrast.jsonl base.jsonl --weight contrast=2 --weight base=1 --threshold 0.2 -o out.txt
     btr rerank scores.jsonl --json
+    btr rerank edits.jsonl --judge judge.json --cutoff 0.4 -o out.txt
     """
     import btr
     from btr.cli.tables import print_reranked
 
     if as_json and output == "-":
         raise InputError("--json has the chosen texts already; leave out -o -, or name a file.")
+    if judge is not None:
+        from btr.cli.judges import print_reranked_edits
+
+        if len(scores) > 1:
+            raise InputError("a judge reads one file of edit tables (btr score --edits).")
+        judged = btr.rerank_edits(
+            scores[0],
+            judge,
+            output,
+            cutoff=cutoff,
+            base_edits_only=bool(base_edits_only),
+            metric=metric,
+            gold=gold or (),
+            source=source,
+            reference=reference or (),
+        )
+        show(judged, as_json, print_reranked_edits, sys.stderr if output == "-" else None)
+        return
+    if cutoff is not None or base_edits_only is not None:
+        raise InputError("a cut-off needs a judge: name one with --judge.")
     result = btr.rerank(
         scores,
         output,
@@ -234,6 +266,9 @@ def correct(
     drop_runaways: DropRunaways = None,
     average: Average = None,
     weight: Weight = None,
+    cutoff: Cutoff = None,
+    judge: Judge = None,
+    base_edits_only: BaseEditsOnly = None,
     model: Base = DEFAULT_MODEL,
     reranker: Reranker = None,
     markdown: Annotated[
@@ -277,6 +312,9 @@ def correct(
             drop_runaways=drop_runaways,
             average=average,
             weights=parse_weights(weight),
+            judge=judge,
+            cutoff=cutoff,
+            base_edits_only=base_edits_only,
             device=device,
         ),
         form=forms[0] if forms else "text",

@@ -1,6 +1,7 @@
 """Commands that need no model: evaluate, compare, clean, tune."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +10,13 @@ import typer
 from btr.cli.options import (
     AtLeast,
     Average,
+    BaseEditsOnly,
     Beta,
     DropRunaways,
     Gap,
     Gold,
     Json,
+    Judge,
     Metric,
     Mode,
     Processes,
@@ -144,11 +147,19 @@ def tune(
     top: Annotated[list[int] | None, typer.Option(min=1, help="Candidates; 5, 10, 15, 20 by default.")] = None,
     step: Annotated[float, typer.Option(help="The step between the thresholds, from 0 to 1.")] = 0.1,
     mix: Annotated[bool, typer.Option("--mix", help="Also tune the weights of all files as one reranker.")] = False,
-    folds: Annotated[int, typer.Option(min=2, help="How many folds the cross-validation has.")] = 10,
+    folds: Annotated[int | None, typer.Option(min=2, help="Folds of the cross-validation: 10; with --edits 5.")] = None,
     gap: Gap = None,
     at_least: AtLeast = None,
     drop_runaways: DropRunaways = None,
     average: Average = None,
+    edits: Annotated[
+        bool, typer.Option("--edits", help="Fit a judge of edits: SCORES are edit tables, each with its own --gold.")
+    ] = False,
+    judge: Judge = None,
+    base_edits_only: BaseEditsOnly = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="JUDGE.json", help="With --edits: where the judge goes.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FIGURE", help="Draw the grids: .png, .svg or .pdf.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -161,11 +172,18 @@ def tune(
     btr tune scores.jsonl --gold dev.m2
     btr tune a5.jsonl a10.jsonl a20.jsonl --gold dev.m2 --plot grids.png
     btr tune contrast.jsonl base.jsonl --mix --gold dev.m2 --step 0.05
+    btr tune --edits wi.jsonl fce.jsonl --gold wi.m2 --gold fce.m2 -o judge.json
+    btr tune --edits mine.jsonl --gold mine.m2 --judge judge.json -o adapted.json
     """
     import btr
     from btr.cli.tables import print_tuned
     from btr.decisions.tune import TOPS
 
+    if edits:
+        tune_judge(scores, output, gold, source, reference, judge, base_edits_only, folds, plot, as_json)
+        return
+    if (output, judge, base_edits_only) != (None, None, None):
+        raise InputError("--output, --judge and --base-edits-only are for --edits.")
     result = btr.tune(
         scores,
         metric=metric,
@@ -175,7 +193,7 @@ def tune(
         top=top or TOPS,
         step=step,
         mix=mix,
-        folds=folds,
+        folds=folds or 10,
         gap=gap,
         at_least=bool(at_least),
         drop_runaways=bool(drop_runaways),
@@ -188,3 +206,38 @@ def tune(
             raise InputError(f"drawing needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
         save(draw_grids(result), plot)
     show(result, as_json, print_tuned)
+
+
+def tune_judge(
+    tables: Sequence[Path],
+    output: Path | None,
+    gold: list[str] | None,
+    source: str | None,
+    reference: list[str] | None,
+    judge: str | None,
+    base_edits_only: bool | None,
+    folds: int | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Do what `tune --edits` does."""
+    import btr
+    from btr.cli.judges import print_tuned_judge
+
+    result = btr.tune_edits(
+        tables,
+        output,
+        gold=gold or (),
+        source=source,
+        reference=reference or (),
+        judge=judge,
+        base_edits_only=bool(base_edits_only),
+        folds=folds or 5,
+    )
+    if plot is not None:
+        try:
+            from btr.studies.plots import draw_reliability, save
+        except ModuleNotFoundError as error:
+            raise InputError(f"drawing needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
+        save(draw_reliability(result), plot)
+    show(result, as_json, print_tuned_judge)

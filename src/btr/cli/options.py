@@ -98,6 +98,15 @@ def say(line: str | None) -> None:
         print(line, file=sys.stderr)
 
 
+Cutoff = Annotated[
+    float | None, typer.Option(help="Decide edit by edit: make edits of at least this confidence, from 0 to 1.")
+]
+Judge = Annotated[str | None, typer.Option(metavar="JUDGE.json", help="The judge that decides edit by edit.")]
+BaseEditsOnly = Annotated[
+    bool | None, typer.Option("--base-edits-only", help="Edit by edit: only edits of the base candidate are made.")
+]
+
+
 def parse_weights(pairs: Sequence[str] | None) -> dict[str, float] | None:
     """Return weights by kind from KIND=WEIGHT; None if there are none."""
     if not pairs:

@@ -45,19 +45,18 @@ class CandidateEdit:
     @classmethod
     def from_dict(cls, record: object, rerankers: int, where: str) -> "CandidateEdit":
         """Check an edit of a file; `where` names the file and the line in errors."""
-        try:
-            start, end, correction, kind, indices = (
-                record[name]
-                for name in ("start", "end", "correction", "type", "candidates")  # type: ignore[index]
-            )
-            valid = type(start) is type(end) is int and 0 <= start <= end and isinstance(indices, list)
-            valid = valid and isinstance(correction, str) and isinstance(kind, str)
-            valid = valid and all(type(index) is int and index >= 0 for index in indices)
-        except (KeyError, TypeError):
-            valid = False
-        if not valid:
+        values = record if isinstance(record, dict) else {}
+        start, end, correction, kind, indices = map(values.get, ("start", "end", "correction", "type", "candidates"))
+        if (
+            not type(start) is type(end) is int
+            or not 0 <= start <= end
+            or not isinstance(correction, str)
+            or not isinstance(kind, str)
+            or not isinstance(indices, list)
+            or not all(type(index) is int for index in indices)
+        ):
             raise InputError(f"{where}: an edit needs start, end, correction, type and candidates.")
-        log_odds = check_numbers(record.get("log_odds", []), rerankers, f'{where}: "log_odds"')  # type: ignore[attr-defined]
+        log_odds = check_numbers(values.get("log_odds", [None] * rerankers), rerankers, f'{where}: "log_odds"')
         return cls(EditKey(start, end, correction), kind, tuple(indices), log_odds or ())
 
 

@@ -4,7 +4,6 @@
 | --- | --- |
 | `posterior` | log-odds that a candidate has the edit, if candidates are drawn by their probabilities |
 | `log_ratio` | best log-probability of a candidate with the edit minus the best of one without it |
-| `place_posterior` | as `posterior`, that a candidate changes anything at the place of the edit |
 | `rank_posterior` | as `posterior`, by the candidates' ranks: for candidates without log-probabilities |
 | `base` | whether the base candidate makes the edit |
 | `length` | the logarithm of the number of the source's tokens |
@@ -26,8 +25,8 @@ MAX_LOG_ODDS = 8.0  # of a reranker
 MIN_POSTERIOR = 1e-3
 RANK_EXPONENT = 1.5  # the weight of the candidate of rank k (from 1) is k to the power of minus this
 
-WITH_LOG_PROBS = "posterior", "place_posterior", "log_ratio", "base", "length"
-WITHOUT_LOG_PROBS = "rank_posterior", "rank_place_posterior", "base", "length"
+WITH_LOG_PROBS = "posterior", "log_ratio", "base", "length"
+WITHOUT_LOG_PROBS = "rank_posterior", "base", "length"
 
 
 def has_log_probs(table: EditTable) -> bool:
@@ -58,12 +57,8 @@ def compute_features(table: EditTable, names: Sequence[str], rerankers: Sequence
             rows[:, column] = posterior(members, known)
         elif name == "log_ratio" and known is not None:
             rows[:, column] = log_ratio(members, known)
-        elif name == "place_posterior" and known is not None:
-            rows[:, column] = posterior(changed_places(table) @ members > 0, known)
         elif name == "rank_posterior":
             rows[:, column] = posterior(members, rank_weights(table))
-        elif name == "rank_place_posterior":
-            rows[:, column] = posterior(changed_places(table) @ members > 0, rank_weights(table))
         elif name == "base":
             rows[:, column] = [0 in edit.candidates for edit in table.edits]
         elif name == "length":
@@ -79,15 +74,6 @@ def rank_weights(table: EditTable) -> Array:
     """Return what stands for the candidates' log-probabilities where these are not known."""
     weights: Array = -RANK_EXPONENT * np.log(np.arange(1, len(table.usable) + 1))
     return weights
-
-
-def changed_places(table: EditTable) -> Array:
-    """Return which edits (rows) are at the place of which (columns): they overlap, or begin and end alike."""
-    starts, ends = (np.array([getattr(edit.key, side) for edit in table.edits]) for side in ("start", "end"))
-    overlap = np.maximum(starts[:, None], starts) < np.minimum(ends[:, None], ends)
-    same = (starts[:, None] == starts) & (ends[:, None] == ends)
-    places: Array = (overlap | same).astype(int)
-    return places
 
 
 def posterior(members: Array, log_probs: Array) -> Array:

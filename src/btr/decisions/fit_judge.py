@@ -1,12 +1,8 @@
-"""Fit a judge: penalised logistic regression of "is this edit in the gold?" on the features of edits of several sets.
-
-The sets' annotators differ in how many edits they make of each kind. So each set has deviations from the common
-weights of operations and types while the judge is fitted; the judge that is saved is what the sets share.
-"""
+"""Fit a judge: penalised logistic regression of "is this edit in the gold?" on the features of edits."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,8 +18,8 @@ from btr.pool import parallel_map
 
 OPERATIONS = "M", "R", "U"
 MIN_EDITS_PER_TYPE = 20  # a rarer type has no weight of its own
-# A column times a scale s is penalised by 1/s²: features hardly, types more, the sets' deviations most.
-FEATURE_SCALE, TYPE_SCALE, SET_SCALE = 10.0, 0.7, 0.5
+# A column times a scale s is penalised by 1/s²: features hardly, types more.
+FEATURE_SCALE, TYPE_SCALE = 10.0, 0.7
 
 
 @dataclass(frozen=True)
@@ -34,11 +30,12 @@ class LabelledSet:
     tables: Sequence[EditTable]
     rerankers: tuple[str, ...]  # kinds, one per log-odds
     labels: Sequence[Array]
+    reranker_names: tuple[str, ...] = ()  # e.g. lm:smollm2-135m
 
     def select(self, numbers: Sequence[int]) -> "LabelledSet":
         """Return some of the sentences."""
         tables, labels = [self.tables[k] for k in numbers], [self.labels[k] for k in numbers]
-        return LabelledSet(self.name, tables, self.rerankers, labels)
+        return replace(self, tables=tables, labels=labels)
 
 
 def label_edits(tables: Sequence[EditTable], gold: Gold) -> list[Array]:
@@ -63,7 +60,7 @@ def label_edits(tables: Sequence[EditTable], gold: Gold) -> list[Array]:
 
 
 def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge | None = None) -> Judge:
-    """Fit a judge with these features on several sets together.
+    """Fit a judge with these features on several sets together; a set counts by the square root of its edits.
 
     With `prior`, an existing judge is adapted: its log-odds are one more feature, which is hardly penalised, and all
     weights are penalised as deviations from it. A hundred sentences are enough for that.
@@ -74,25 +71,24 @@ def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge
     labels = np.concatenate([label for each in sets for label in each.labels]) if sets else np.zeros(0)
     if len(set(labels.tolist())) < 2:
         raise InputError("a judge needs edits that are right and edits that are wrong; give it more sentences.")
+    sizes = [sum(map(len, each.labels)) for each in sets]
+    roots = np.sqrt(np.maximum(sizes, 1))
+    shares = np.repeat(sum(sizes) / roots.sum() / roots, sizes)
     kinds = [edit.type for each in sets for table in each.tables for edit in table.edits]
     complete = ~np.isnan(numbers).any(1)
-    owners = np.repeat(np.arange(len(sets)), [sum(map(len, each.labels)) for each in sets])
     counts = Counter(np.array(kinds)[complete].tolist())
     types = sorted(kind for kind, count in counts.items() if count >= MIN_EDITS_PER_TYPE)
     one_hot = np.array([[kind[:1] == name for name in OPERATIONS] + [kind == name for name in types] for kind in kinds])
     scale = TYPE_SCALE if prior is not None else FEATURE_SCALE
     means, spreads = numbers[complete].mean(0), np.maximum(numbers[complete].std(0), 1e-6)
     columns = [scale * (numbers - means) / spreads, TYPE_SCALE * one_hot]
-    if len(sets) > 1:
-        for number in range(len(sets)):
-            inside = (owners == number)[:, None]
-            columns += [SET_SCALE * inside, SET_SCALE * inside * one_hot]
     if prior is not None:
         logits = [prior.logits(table, each.rerankers) for each in sets for table in each.tables]
         columns.append(FEATURE_SCALE * np.concatenate(logits)[:, None])
         complete &= ~np.isnan(columns[-1][:, 0])
     matrix = np.concatenate(columns, axis=1)[complete]
-    model = LogisticRegression(C=1.0, solver="newton-cholesky", max_iter=200).fit(matrix, labels[complete])
+    model = LogisticRegression(C=1.0, solver="newton-cholesky", max_iter=200)
+    model.fit(matrix, labels[complete], sample_weight=shares[complete])
     weights = model.coef_[0]
     numeric = scale * weights[: len(features)] / spreads
     rest = TYPE_SCALE * weights[len(features) : len(features) + one_hot.shape[1]]

@@ -8,16 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from btr.corpus.candidates import Candidates, read_candidates
+from btr.corpus.edits import EditTable
 from btr.corpus.files import PathLike, file_signature, read_lines
+from btr.corpus.scores import Scored
 from btr.decisions.decide import eligible
+from btr.decisions.edit_table import extract_tables
 from btr.decisions.settings import Settings, find_profile
 from btr.errors import InputError
+from btr.metrics.errant import discard_parses
 from btr.models.locate import fetch_folder
 from btr.records import Record
 from btr.rerankers import load_reranker, parse_name, rerankers_of_profile
+from btr.rerankers.edit_scores import score_edits
 from btr.resume import check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
+EDITS_WINDOW = 128  # sources whose edits are scored together: enough to align them on all cores
 
 
 @dataclass(frozen=True)
@@ -42,13 +48,18 @@ def score(
     device: str | None = None,
     int8: bool = False,
     budget: int = 4096,
+    edits: bool = False,
 ) -> ScoreResult:
     """Score the candidates of a file; a reranker is `kind:model`, or `kind` for one that needs no model.
 
-    None stands for the rerankers that the profile of the shipped model is for.
+    None stands for the rerankers that the profile of the shipped model is for. With `edits`, a file of edit tables is
+    written: the edits of all candidates, with each reranker's log-odds; no reranker is needed for that.
     With a profile, `top`, `gap` or `drop_runaways`, only the candidates that these let through are scored and written.
     What is done is kept: the same call after an interruption continues.
     """
+    if edits:
+        refuse_selection(profile, top, gap, drop_runaways)
+        rerankers = () if rerankers is None else rerankers
     if rerankers is None:
         if profile is None:
             raise InputError("name a reranker, e.g. btr:MODEL, or a profile, whose rerankers are used.")
@@ -72,16 +83,36 @@ def score(
     if not is_stream:
         depends["candidates"] = file_signature(candidates, "candidates")
         depends["sources"] = sum(1 for _ in read_lines(candidates))  # shows whether a file was cut short
-    reranker = load_reranker(names, dtype=dtype, device=device, int8=int8, budget=budget)
+    options: dict[str, Any] = {"dtype": dtype, "device": device, "int8": int8, "budget": budget}
+    reranker = load_reranker(names, **options) if names or not edits else None
     header = {
-        "rerankers": [name.to_dict() for name in reranker.names],
+        **({"edits": True} if edits else {}),
+        "rerankers": [name.to_dict() for name in reranker.names] if reranker else [],
         **{name: value for name, value in depends.items() if value is not None},
     }
 
     def work(window: Sequence[Candidates]) -> Iterable[str]:
-        return (json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False) for row in reranker.score(window))
+        scored: Sequence[Scored | EditTable]
+        if edits:
+            with discard_parses():
+                tables = extract_tables(window)
+            scored = score_edits(reranker, tables)
+        else:
+            assert reranker is not None
+            scored = reranker.score(window)
+        return (json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False) for row in scored)
 
     rows = (row.select(eligible(row, settings)) for row in read_candidates(candidates))
     start = time.perf_counter()
-    write_windows(rows, work, output, header, WINDOW, "Scoring", resumable=not is_stream)
-    return ScoreResult(reranker.signature, time.perf_counter() - start, note)
+    window = EDITS_WINDOW if edits else WINDOW
+    write_windows(rows, work, output, header, window, "Scoring", resumable=not is_stream)
+    signature = reranker.signature if reranker else "edits"
+    return ScoreResult(signature, time.perf_counter() - start, note)
+
+
+def refuse_selection(
+    profile: str | None, top: int | None, gap: float | None, drop_runaways: bool | None
+) -> None:  # fmt: skip
+    """Refuse options that select candidates: an edit table is about all of them."""
+    if (profile, top, gap, drop_runaways) != (None, None, None, None):
+        raise InputError("edits are those of all candidates: leave out the profile, top, gap and drop-runaways.")

@@ -14,6 +14,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from btr.corpus.files import PathLike, writing
 from btr.decisions.tune import Tuned, TunedModel
+from btr.decisions.tune_edits import TunedJudge
 from btr.errors import InputError
 from btr.studies.records import ThresholdPoint
 from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, loss_label, smooth
@@ -157,4 +158,24 @@ def draw_training(histories: Mapping[str, History], scores: Mapping[str, Curve])
                 axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+def draw_reliability(tuned: TunedJudge) -> Figure:
+    """Draw the reliability diagram of a judge: the share of right edits by confidence, a panel per set."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure((WIDTH, HEIGHT * len(tuned.sets)), layout="constrained")
+        for axes, each in zip(figure.subplots(len(tuned.sets), sharex=True, squeeze=False)[:, 0], tuned.sets):
+            bins = each.calibration.bins
+            largest = max(row.edits for row in bins)
+            axes.bar(
+                [(row.low + row.high) / 2 for row in bins], [row.edits / largest for row in bins], width=0.09,
+                color=GREY, alpha=0.5, label="edits (share of the fullest tenth)",
+            )  # fmt: skip
+            axes.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="as sure as it is right")
+            style: Any = {"color": COLOURS[0], "marker": MARKERS[0], "linewidth": 1.5, "markersize": 4}
+            axes.plot([row.confidence for row in bins], [row.right for row in bins], label="the judge", **style)
+            axes.set(ylabel="right", title=f"{each.name}: expected calibration error {each.calibration.error:.3f}")
+        axes.set(xlabel="confidence")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=1, fontsize=8)
     return figure
