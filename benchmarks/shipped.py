@@ -26,7 +26,8 @@ import btr
 from btr.corpus.files import write_lines, writing
 from btr.corpus.scores import Header, Scored, read_scores
 from btr.correction import DEFAULT_MODEL, NO_RERANKER
-from btr.correction.corrector import LENGTH_PENALTY, MAX_LENGTH, Corrector
+from btr.correction.corrector import Corrector
+from btr.correction.loading import LENGTH_PENALTY, MAX_LENGTH
 from btr.decisions.grid import DecisionGrid
 from btr.decisions.rerank import choose_settings
 from btr.decisions.search import SearchSpace, cross_validate

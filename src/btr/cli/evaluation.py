@@ -211,9 +211,9 @@ def tune(
 def tune_judge(
     tables: Sequence[Path],
     output: Path | None,
-    gold: list[str] | None,
-    source: str | None,
-    reference: list[str] | None,
+    gold: Sequence[Path] | None,
+    source: Path | None,
+    reference: Sequence[Path] | None,
     judge: str | None,
     base_edits_only: bool | None,
     folds: int | None,

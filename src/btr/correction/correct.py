@@ -64,16 +64,20 @@ def correct(
     drop_runaways: bool | None = None,
     average: str | None = None,
     weights: Mapping[str, float] | None = None,
+    judge: PathLike | None = None,
+    cutoff: float | None = None,
+    base_edits_only: bool | None = None,
     device: str | None = None,
 ) -> Correction:
     """Correct a text. The models stay loaded, so that further calls are fast.
 
-    Rerankers and settings that are not given are the profile's.
+    Rerankers, the judge and settings that are not given are the profile's.
     """
     check_text(text)  # before any model is loaded
     corrector = import_corrector().from_pretrained(
         model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, at_least=at_least,
-        gap=gap, drop_runaways=drop_runaways, average=average, weights=weights, device=device,
+        gap=gap, drop_runaways=drop_runaways, average=average, weights=weights, judge=judge, cutoff=cutoff,
+        base_edits_only=base_edits_only, device=device,
     )  # fmt: skip
     return corrector.correct(text, markdown=markdown)
 

@@ -248,6 +248,12 @@ class Corrector:
         read has no score, and then the base candidate stays.
         """
         complete = [self._with_log_probs(row) for row in rows]
+        if self.judge is not None:
+            judged = self.judge.decide(complete, self.settings)
+            return [
+                ScoredCandidates(row, row.log_probs or (), each)
+                for row, each in zip(map(with_decided_text, judged), judged)
+            ]
         if self.reranker is None:
             decisions = [decide_without_reranker(row, self.settings) for row in complete]
             return [ScoredCandidates(row, row.log_probs or (), each) for row, each in zip(complete, decisions)]

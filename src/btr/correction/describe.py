@@ -75,12 +75,12 @@ def describe_sentence(block: Block, sentence: ExaminedSentence, candidate_edits:
     if not isinstance(choice, Decision):
         return described
     views = []
-    for index, text in enumerate(candidates.texts):
+    for index in range(len(candidates.texts)):
         shown = None
         if candidate_edits and index == choice.index:
             shown = edits
         elif candidate_edits:
-            shown = to_spans(block, segment, token_edits(block, segment, text) if is_usable(candidates, index) else ())
+            shown = to_spans(block, segment, edits_of_candidate(block, segment, choice, candidates, index))
         views.append(view_candidate(candidates, index, choice, shown))
     described = replace(described, suggestion=choice.suggestion, margin=choice.margin, candidates=tuple(views))
     if isinstance(choice, EditDecision):
@@ -96,6 +96,18 @@ def describe_alternatives(
     others = applicable_edits(block.text, segment.tokens, others, segment.is_heading_or_item)
     others.sort(key=lambda edit: -confidences[edit])
     return tuple(span for edit in others for span in to_spans(block, segment, [edit], confidences))
+
+
+def edits_of_candidate(
+    block: Block, segment: Segment, decision: Decision, candidates: Candidates, index: int
+) -> list[Edit]:  # fmt: skip
+    """Return the edits that make a candidate of the text; none for one that can't be taken."""
+    if not is_usable(candidates, index):
+        return []
+    if isinstance(decision, EditDecision) and index in decision.table.usable:
+        made = [to_edit(edit) for edit in decision.table.edits if index in edit.candidates]
+        return applicable_edits(block.text, segment.tokens, made, segment.is_heading_or_item)
+    return token_edits(block, segment, candidates.texts[index])
 
 
 def view_candidate(

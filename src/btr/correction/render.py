@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from btr.corpus.m2 import Edit, Sentence, format_m2
+from btr.corpus.m2 import NONE, Edit, Sentence, format_m2
 from btr.correction.changes import Change, apply_changes
-from btr.correction.records import CandidateView, CorrectedBlock
+from btr.correction.records import CandidateView, CorrectedBlock, CorrectedSentence, EditSpan, TokenEdit
 
 FORMS = "text", "diff", "json", "m2", "alternatives"
 FORMS_WITH_PROBABILITIES = "json", "alternatives"
-REMOVED, ADDED, BOLD, PLAIN = "\033[31;9m", "\033[32m", "\033[1m", "\033[0m"  # terminal escapes
+REMOVED, ADDED, BOLD, QUIET, PLAIN = "\033[31;9m", "\033[32m", "\033[1m", "\033[2m", "\033[0m"  # terminal escapes
 
 
 class Renderer:
@@ -19,6 +19,7 @@ class Renderer:
     def __init__(self, form: str, colour: bool = False) -> None:
         self.marks = (REMOVED, PLAIN, ADDED, PLAIN) if colour else ("[-", "-]", "{+", "+}")
         self.bold = (BOLD, PLAIN) if colour else ("", "")
+        self.quiet = (QUIET, PLAIN) if colour else ("", "")
         self.write: Callable[[CorrectedBlock], str] = {
             "text": lambda block: block.corrected,
             "diff": self.write_diff,
@@ -29,7 +30,11 @@ class Renderer:
 
     def write_diff(self, block: CorrectedBlock) -> str:
         """Return the text with removed and added words: in colour, or marked as by `git diff --word-diff`."""
-        changes = [replace(change, replacement=self.mark(block, change)) for change in block.changes]
+        edits = [edit for sentence in block.sentences for edit in sentence.edits]
+        changes = [
+            replace(change, replacement=self.mark(block, change) + self.confidence(edit))
+            for change, edit in zip(block.changes, edits)
+        ]
         return apply_changes(block.text, changes, block.start)
 
     def mark(self, block: CorrectedBlock, change: Change) -> str:
@@ -40,10 +45,19 @@ class Renderer:
         added = f"{self.marks[2]}{new[shared:]}{self.marks[3]}" if new[shared:] else ""
         return old[:shared] + removed + added
 
+    def confidence(self, edit: EditSpan) -> str:
+        """Return how sure the judge is of an edit, in brackets; nothing if no judge decided."""
+        if edit.confidence is None:
+            return ""
+        return f"{self.quiet[0]}({round(100 * edit.confidence)} %){self.quiet[1]}"
+
     def write_alternatives(self, block: CorrectedBlock) -> str:
         """Return each sentence that has any, its candidates by probability, and which of them was chosen."""
         lines = []
         for sentence in block.sentences:
+            if sentence.alternatives is not None:
+                lines += self.judged_edits(block, sentence)
+                continue
             candidates = dict[str, CandidateView]()
             for candidate in sentence.candidates or ():
                 candidates.setdefault(candidate.text, candidate)
@@ -57,6 +71,24 @@ class Renderer:
             lines.append("")
         return "".join(line + "\n" for line in lines)
 
+    def judged_edits(self, block: CorrectedBlock, sentence: CorrectedSentence) -> list[str]:
+        """Return a sentence in the user's own words, and its edits by confidence: first those that were made."""
+        if not sentence.edits and not sentence.alternatives:
+            return []
+        text = " ".join(block.text[sentence.start - block.start : sentence.end - block.start].split())
+        lines = [f"{self.bold[0]}{text}{self.bold[1]}"]
+        for mark, edits in (("→", sentence.edits), (" ", sentence.alternatives or ())):
+            for edit in edits:
+                sure = "   –" if edit.confidence is None else f"{edit.confidence:.2f}"
+                lines.append(f"  {mark} {sure}  {show_change(edit)}")
+        return [*lines, ""]
+
+
+def show_change(edit: EditSpan) -> str:
+    """Return an edit in words, e.g. have → has."""
+    old, new = edit.original.strip(), edit.replacement.strip()
+    return f"{old} → {new}" if old and new else f"delete {old}" if old else f"insert {new}"
+
 
 def write_json(block: CorrectedBlock) -> str:
     """Return one JSON line per sentence."""
@@ -68,6 +100,14 @@ def write_m2(block: CorrectedBlock) -> str:
     lines = []
     for sentence in block.sentences:
         if sentence.source:  # a sentence that is too long to be read has none
-            edits = tuple(Edit(edit.start, edit.end, edit.type, (edit.replacement,)) for edit in sentence.tokens)
+            edits = tuple(
+                Edit(edit.start, edit.end, edit.type, (edit.replacement,), comment=confidence_comment(edit))
+                for edit in sentence.tokens
+            )
             lines.append(format_m2(Sentence(sentence.source, {0: edits})))
     return "".join(lines)
+
+
+def confidence_comment(edit: TokenEdit) -> str:
+    """Return M2's field for comments, which scorers ignore: how sure the judge is of an edit."""
+    return NONE if edit.confidence is None else f"confidence={edit.confidence:.3f}"

@@ -42,7 +42,8 @@ class Judge(Record):
     def logits(self, table: EditTable, rerankers: Sequence[str]) -> Array:
         """Return the log-odds that each edit of a table is right; NaN where a feature is missing."""
         values = compute_features(table, self.names, rerankers) @ np.array(list(self.features.values()))
-        return values + [self.type_weight(edit.type) for edit in table.edits]
+        logits: Array = values + np.array([self.type_weight(edit.type) for edit in table.edits])
+        return logits
 
     def confidences(self, table: EditTable, rerankers: Sequence[str] = ()) -> Array:
         """Return the probability that each edit of a table is right; NaN where a feature is missing."""
@@ -58,14 +59,14 @@ class Judge(Record):
         """Check a judge of a file; `where` names it in errors."""
         if not isinstance(record, dict) or set(record) != {"features", "operations", "types", "intercept", "fitted_on"}:
             raise InputError(f"{where}: a judge has features, operations, types, intercept and fitted_on.")
-        weights = [record["features"], record["operations"], record["types"], {"intercept": record["intercept"]}]
-        for group in weights:
+        features, operations, types = record["features"], record["operations"], record["types"]
+        for group in (features, operations, types, {"intercept": record["intercept"]}):
             if not isinstance(group, dict) or not all(is_number(value) for value in group.values()):
                 raise InputError(f"{where}: the weights of a judge must be finite numbers.")
         fitted_on = record["fitted_on"]
         if not isinstance(fitted_on, list) or not all(isinstance(name, str) for name in fitted_on):
             raise InputError(f"{where}: fitted_on must be a list of names.")
-        return cls(*weights[:3], float(record["intercept"]), tuple(fitted_on))
+        return cls(features, operations, types, float(record["intercept"]), tuple(fitted_on))
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,8 @@ def add_correction(api: FastAPI, service: Service) -> None:
             candidates=corrector.decoding.size,
             threshold=corrector.settings.threshold,
             at_least=corrector.settings.at_least,
+            judge=corrector.judge.signature if corrector.judge else None,
+            cutoff=corrector.settings.cutoff,
             signature=corrector.signature,
             max_characters=service.limits.max_characters,
         )

@@ -228,6 +228,9 @@ def write_match(text: MarkedText, sentence: CorrectedSentence, change: Change) -
         return None
     category, name, issue = CATEGORIES.get(change.types[0].split(":")[-1], GRAMMAR)
     message = explain(change.types)
+    sure = confidence_of(sentence, change)
+    if sure is not None:
+        message += f" Confidence: {round(100 * sure)} %."
     low, high = max(0, start - CONTEXT), min(len(plain), end + CONTEXT)
     return {
         "message": message,
@@ -244,13 +247,23 @@ def write_match(text: MarkedText, sentence: CorrectedSentence, change: Change) -
         "type": {"typeName": "Other"},
         "rule": {
             "id": change.types[0].replace(":", "_"),
-            "description": message,
+            "description": explain(change.types),
             "issueType": issue,
             "category": {"id": category, "name": name},
         },
         "ignoreForIncompleteSentence": False,
         "contextForSureMatch": 0,
     }
+
+
+def confidence_of(sentence: CorrectedSentence, change: Change) -> float | None:
+    """Return the confidence of the least sure edit within a change; None if no judge decided."""
+    known = [
+        edit.confidence
+        for edit in sentence.edits
+        if change.start <= edit.start and edit.end <= change.end and edit.confidence is not None
+    ]
+    return min(known, default=None)
 
 
 def explain(types: Sequence[str]) -> str:

@@ -83,6 +83,7 @@ class Edit(BaseModel):
     original: str
     replacement: str
     type: str = Field(description="The type that ERRANT gives it, e.g. R:VERB:SVA.")
+    confidence: float | None = Field(None, description="The probability that the edit is right, if a judge decided.")
 
 
 class Candidate(BaseModel):
@@ -114,8 +115,11 @@ class Sentence(DecisionFields):
     end: int
     source: str = Field(description="The tokens that the model read.")
     edits: list[Edit]
-    tokens: list[tuple[int, int, str, str]] = Field(description="The edits of tokens: start, end, type, new words.")
+    tokens: list[tuple[int, int, str, str, float | None]] = Field(
+        description="The edits of tokens: start, end, type, new words, confidence."
+    )
     candidates: list[Candidate] = []
+    alternatives: list[Edit] = Field([], description="Edits that were not made, the surest first, if a judge decided.")
     skipped: str | None = Field(None, description="too_long or not_english.")
 
 
@@ -168,6 +172,8 @@ class ModelsResponse(BaseModel):
     candidates: int
     threshold: float = Field(description="λ: how much the probability must rise above that of the base candidate.")
     at_least: bool = Field(description="Whether a rise equal to λ is enough.")
+    judge: str | None = Field(None, description="The signature of the judge, if it decides edit by edit.")
+    cutoff: float | None = Field(None, description="The confidence that an edit must have, if a judge decides.")
     signature: str
     max_characters: int
 
