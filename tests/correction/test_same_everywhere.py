@@ -12,7 +12,8 @@ import btr
 from btr.corpus import Candidates, read_candidates, read_lines, read_scores, write_lines
 from btr.correction import DEFAULT_MODEL
 from btr.correction.correct import correct_file
-from btr.correction.corrector import LENGTH_PENALTY, MAX_LENGTH, Corrector
+from btr.correction.corrector import Corrector
+from btr.correction.loading import LENGTH_PENALTY, MAX_LENGTH
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROFILE = {

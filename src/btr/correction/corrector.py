@@ -104,6 +104,7 @@ class Corrector:
         """
         sentence_options = {"top": top, "threshold": threshold, "at_least": at_least, "gap": gap, "average": average,
                             "weights": weights}  # fmt: skip
+        Settings().override(**sentence_options, candidates=candidates, cutoff=cutoff)  # refuse bad values at once
         judged = None if reranker is not None else find_judged_profile(model, profile, judge)
         if judged is not None:
             refuse_options(sentence_options, profile)

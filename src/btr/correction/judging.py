@@ -12,7 +12,7 @@ from btr.correction.loading import folder_state, load_reranker_once
 from btr.correction.selection import in_threads
 from btr.decisions.edit_table import extract_tables
 from btr.decisions.judge import JUDGE_FILE, Judges, read_judges
-from btr.decisions.judge_edits import EditDecision, decide_edits, unsettled_edits
+from btr.decisions.judge_edits import EditDecision, decide_edits
 from btr.decisions.settings import DEFAULT_CUTOFF, PAPER, Settings, read_profiles
 from btr.errors import InputError
 from btr.metrics.errant import discard_parses
@@ -72,7 +72,7 @@ class EditJudge:
         def scoring(reranker: Reranker, rows: Sequence[Candidates]) -> list[Scores]:
             return in_threads(reranker.checked_scores, rows, threads)
 
-        return score_edits(self.reranker, tables, unsettled_edits(self.judges, tables), scoring)
+        return score_edits(self.reranker, tables, [self.judges.unsettled(table) for table in tables], scoring)
 
 
 def find_judged_profile(model: str, profile: str, judge: PathLike | None) -> tuple[Path, Settings] | None:

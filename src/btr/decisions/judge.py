@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from btr.metrics.base import Array
 from btr.records import Record
 
 JUDGE_FILE = "judge.json"  # in a model's folder
-LOG_PROBS_FEATURES = "posterior", "log_ratio"
+SETTLED = 0.06, 0.95  # a confidence below or above these hardly ever crosses a cut-off, whatever a reranker says
 
 
 @dataclass(frozen=True)
@@ -92,20 +91,27 @@ class Judges:
         raise InputError(f"no judge can do without {', '.join(missing)}; fit one with 'btr tune --edits'.")
 
     def confidences(self, table: EditTable, rerankers: Sequence[str] = ()) -> list[float]:
-        """Return the confidence of each edit, by the first judge that knows all its features.
+        """Return the confidence of each edit, by the first judge whose features are all known.
 
-        Where a reranker gave no log-odds for an edit, the first judge without that reranker decides about it.
+        The judge that asks no reranker decides about edits that it settles by itself, and about those that a reranker
+        can't tell. Without such a judge, the latter have the confidence 0.
         """
         if not table.edits:
             return []
-        values = self.select(table, rerankers).confidences(table, rerankers)
-        if np.isnan(values).any():
-            known = [kind for k, kind in enumerate(rerankers) if not any(is_missing(edit, k) for edit in table.edits)]
-            columns = [k for k, kind in enumerate(rerankers) if kind in known]
-            fewer = table.with_log_odds([[edit.log_odds[k] for edit in table.edits] for k in columns])
-            others = self.select(fewer, known).confidences(fewer, known)
-            values = np.where(np.isnan(values), others, values)
-        return [float(value) for value in values]
+        judge, alone = self.select(table, rerankers), self.without(self.reranker_kinds)
+        values = judge.confidences(table, rerankers)
+        if alone.judges and set(judge.names) & set(self.reranker_kinds):
+            first = alone.select(table, ()).confidences(table)
+            values = np.where(np.isnan(values) | is_settled(first), first, values)
+        return [float(value) for value in np.nan_to_num(values)]
+
+    def unsettled(self, table: EditTable) -> list[bool]:
+        """Return for each edit whether rerankers must be asked."""
+        alone = self.without(self.reranker_kinds)
+        if not table.edits or not alone.judges:
+            return [True] * len(table.edits)
+        settled: list[bool] = (~is_settled(alone.select(table, ()).confidences(table))).tolist()
+        return settled
 
     def without(self, kinds: Sequence[str]) -> "Judges":
         """Return the judges that need none of these kinds of rerankers."""
@@ -114,9 +120,11 @@ class Judges:
         return replace(self, judges=rest, rerankers=names)
 
 
-def is_missing(edit: Any, column: int) -> bool:
-    """Return whether a reranker gave an edit no log-odds."""
-    return not edit.log_odds or edit.log_odds[column] is None
+def is_settled(confidences: Array) -> Array:
+    """Return which edits need no reranker, because what it says could hardly change the decision."""
+    low, high = SETTLED
+    settled: Array = (confidences < low) | (confidences > high)
+    return settled
 
 
 def is_number(value: object) -> bool:

@@ -8,10 +8,7 @@ from btr.corpus.edits import EditTable
 from btr.corpus.scores import Scored
 from btr.decisions.decide import Decision, Verdict, decide, is_usable
 from btr.decisions.edit_table import choose_edits, edited_text
-from btr.decisions.judge import Judges
 from btr.decisions.settings import Settings
-
-SETTLED = 0.06, 0.95  # a confidence below or above these hardly ever crosses a cut-off, whatever a reranker says
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +53,3 @@ def with_decided_text(decision: EditDecision) -> Candidates:
     flags = {**row.flags, PROPOSED: (*row.flags.get(PROPOSED, ()), decision.index)}
     log_probs = None if row.log_probs is None else (*row.log_probs, None)
     return replace(row, texts=(*row.texts, decision.text), log_probs=log_probs, flags=flags)
-
-
-def unsettled_edits(judges: Judges, tables: Sequence[EditTable]) -> list[list[bool]]:
-    """Return for each edit whether rerankers must be asked: the judge that needs none is not sure enough."""
-    low, high = SETTLED
-    alone = judges.without(judges.reranker_kinds)
-    if not alone.judges:
-        return [[True] * len(table.edits) for table in tables]
-    return [[low <= value <= high for value in alone.confidences(table)] for table in tables]
