@@ -13,7 +13,14 @@ import typer
 from typer.exceptions import TyperException
 
 from btr import __version__
-from btr.cli import candidates, evaluation, models, serving, studies  # noqa: F401  (commands, in the order of --help)
+from btr.cli import (  # noqa: F401  (commands, in the order of --help)
+    candidates,
+    correction,
+    evaluation,
+    models,
+    serving,
+    studies,
+)
 from btr.cli.options import app
 from btr.errors import InputError, Interrupted
 

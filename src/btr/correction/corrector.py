@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,7 @@ from btr.candidates.engine import Engine
 from btr.candidates.generate import generate_many
 from btr.corpus.candidates import Candidates
 from btr.corpus.files import PathLike, check_text
-from btr.corpus.scores import Scored, Scores
+from btr.corpus.scores import Scored
 from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE, NO_RERANKER
 from btr.correction.blocks import Block, batch_blocks, cut_blocks
 from btr.correction.describe import ExaminedBlock, ExaminedSentence, describe
@@ -24,8 +24,15 @@ from btr.correction.language import is_english, words_for_language_detection
 from btr.correction.loading import decoding_settings, folder_state, load_engine_once, load_reranker_once
 from btr.correction.records import CorrectedBlock, Correction
 from btr.correction.segments import cut_segments
-from btr.correction.selection import decide_without_reranker, in_threads, restore, widen
-from btr.decisions import Choice, Decision, Settings, competing, decide
+from btr.correction.selection import (
+    ScoredCandidates,
+    decide_candidates,
+    decide_without_reranker,
+    in_threads,
+    restore,
+    widen,
+)
+from btr.decisions import Choice, Settings, competing, decide
 from btr.decisions.decide import combine, eligible
 from btr.decisions.judge_edits import with_decided_text
 from btr.decisions.settings import find_profile
@@ -39,15 +46,6 @@ from btr.rerankers.base import Reranker
 CACHED_WORDS = 100_000
 MAX_CACHED_WORD = 40  # characters
 DEFAULTS = Settings(drop_runaways=True)  # where no profile applies
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredCandidates:
-    """Candidates with one combined score each, and the decision among them."""
-
-    candidates: Candidates
-    scores: Scores
-    decision: Decision
 
 
 class Corrector:
@@ -221,26 +219,7 @@ class Corrector:
             return [(with_decided_text(each), each) for each in self.judge.decide(rows, self.settings)]
         if self.reranker is None:
             return [(row, decide_without_reranker(row, self.settings)) for row in rows]
-        kept = [eligible(row, self.settings) for row in rows]
-        selected = [row.select(indices) for row, indices in zip(rows, kept)]
-        contested = [k for k, row in enumerate(selected) if competing(row, self.settings) not in ([], [0])]
-        results: list[tuple[Candidates, Choice]] = [
-            restore(row, indices, chosen, decide_without_reranker(chosen, self.settings))
-            for row, indices, chosen in zip(rows, kept, selected)
-        ]
-        contenders = [selected[k] for k in contested]
-        if probabilities:
-            for k, scored in zip(contested, self.score(contenders)):
-                decision = decide(scored, self.reranker.kinds, self.settings)
-                results[k] = restore(rows[k], kept[k], scored.candidates, decision)
-            return results
-        reranker, settings = self.reranker, self.settings
-        choices = in_threads(lambda part: reranker.choose(part, settings), contenders, self.threads)
-        for k, choice in zip(contested, choices):
-            proposed = choice.index - len(kept[k])  # candidates that a reranker proposed come after all others
-            index = kept[k][choice.index] if proposed < 0 else len(rows[k].texts) + proposed
-            results[k] = rows[k], replace(choice, index=index)
-        return [(row, Choice(choice.text, choice.index, choice.verdict)) for row, choice in results]
+        return decide_candidates(self.reranker, rows, self.settings, self.threads, probabilities)
 
     def score_candidates(self, rows: Sequence[Candidates]) -> list[ScoredCandidates]:
         """Score given candidates, and decide among them as `correct` does.

@@ -2,18 +2,28 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TypeVar
 
 import torch
 
 from btr.corpus.candidates import Candidates
-from btr.corpus.scores import Scored
-from btr.decisions import Decision, Settings, decide
-from btr.decisions.decide import conclude
+from btr.corpus.scores import Scored, Scores
+from btr.decisions import Choice, Decision, Settings, competing, decide
+from btr.decisions.decide import conclude, eligible
+from btr.rerankers.base import Reranker
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidates:
+    """Candidates with one combined score each, and the decision among them."""
+
+    candidates: Candidates
+    scores: Scores
+    decision: Decision
 
 
 def decide_without_reranker(row: Candidates, settings: Settings) -> Decision:
@@ -70,3 +80,28 @@ def in_threads(
             torch.set_num_threads(before)  # what a thread sets is the default of all that begin later
     results = {k: each for part, result in zip(parts, done) for k, each in zip(part, result)}
     return [results[k] for k in range(len(rows))]
+
+
+def decide_candidates(
+    reranker: Reranker, rows: Sequence[Candidates], settings: Settings, threads: int, probabilities: bool
+) -> list[tuple[Candidates, Choice]]:  # fmt: skip
+    """Choose among the whole candidates of many sources; see `Corrector.decide`."""
+    kept = [eligible(row, settings) for row in rows]
+    selected = [row.select(indices) for row, indices in zip(rows, kept)]
+    contested = [k for k, row in enumerate(selected) if competing(row, settings) not in ([], [0])]
+    results: list[tuple[Candidates, Choice]] = [
+        restore(row, indices, chosen, decide_without_reranker(chosen, settings))
+        for row, indices, chosen in zip(rows, kept, selected)
+    ]
+    contenders = [selected[k] for k in contested]
+    if probabilities:
+        for k, scored in zip(contested, in_threads(reranker.score, contenders, threads)):
+            decision = decide(scored, reranker.kinds, settings)
+            results[k] = restore(rows[k], kept[k], scored.candidates, decision)
+        return results
+    choices = in_threads(lambda part: reranker.choose(part, settings), contenders, threads)
+    for k, choice in zip(contested, choices):
+        proposed = choice.index - len(kept[k])  # candidates that a reranker proposed come after all others
+        index = kept[k][choice.index] if proposed < 0 else len(rows[k].texts) + proposed
+        results[k] = rows[k], replace(choice, index=index)
+    return [(row, Choice(choice.text, choice.index, choice.verdict)) for row, choice in results]

@@ -17,8 +17,9 @@ from starlette.types import ASGIApp
 from btr import __version__
 from btr.corpus.candidates import Candidates
 from btr.correction.blocks import BATCH_CHARACTERS
-from btr.correction.corrector import Corrector, ScoredCandidates
+from btr.correction.corrector import Corrector
 from btr.correction.records import CorrectedBlock, Correction
+from btr.correction.selection import ScoredCandidates
 from btr.errors import InputError
 from btr.serving import languagetool, log, schemas
 from btr.serving.batcher import Batcher, Finish, QueueFull, WorkerStopped

@@ -7,9 +7,10 @@ from typing import NamedTuple, NoReturn
 
 from btr.corpus.candidates import Candidates
 from btr.correction.blocks import Block, cut_blocks
-from btr.correction.corrector import Corrector, ScoredCandidates
+from btr.correction.corrector import Corrector
 from btr.correction.describe import ExaminedBlock, describe
 from btr.correction.records import CorrectedBlock
+from btr.correction.selection import ScoredCandidates
 from btr.metrics.errant import discard_parses
 from btr.serving.batcher import Finish
 from btr.serving.errors import RequestError

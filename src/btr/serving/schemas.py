@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from btr.corpus.files import check_text
-from btr.correction.corrector import ScoredCandidates
+from btr.correction.selection import ScoredCandidates
 from btr.errors import InputError
 
 MAX_CANDIDATES = 100  # of a request to score
