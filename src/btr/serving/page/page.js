@@ -50,7 +50,9 @@ async function showModels() {
   const models = await request("v1/models");
   hasReranker = models.reranker !== null;
   atLeast = models.at_least;
-  $("models").textContent = `${models.model}, ${hasReranker ? `reranked by ${models.reranker}` : "without a reranker"}`;
+  const how = models.judge ? `edits of at least ${Math.round(100 * models.cutoff)} % confidence`
+    : hasReranker ? `reranked by ${models.reranker}` : "without a reranker";
+  $("models").textContent = `${models.model}, ${how}`;
   $("threshold").disabled = !hasReranker;
   if (!sliderMoved) {
     $("threshold").value = models.threshold;
@@ -58,6 +60,7 @@ async function showModels() {
   }
   $("threshold-help").textContent = hasReranker
     ? `The reranker's suggestion is chosen if its f exceeds that of the base candidate by ${atLeast ? "at least" : "more than"} λ.`
+    : models.judge ? "A judge decides edit by edit: λ does not apply."
     : "Without a reranker, the base candidate is chosen whatever λ is.";
 }
 
