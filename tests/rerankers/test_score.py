@@ -41,6 +41,22 @@ def test_scores_are_the_rerankers(tmp_path, model):
     assert [p.name for p in tmp_path.iterdir()] == ["scores.jsonl"]
 
 
+def test_a_profile_names_the_rerankers(tmp_path, monkeypatch, model):
+    """Those of the shipped model, which is another here."""
+    monkeypatch.setattr("btr.rerankers.SHIPPED_BTR", model)
+    own = {"paper": {"top": 2, "threshold": 0.3, "rerankers": ["btr"]}}
+    (Path(model) / "profiles.json").write_text(json.dumps(own))
+    try:
+        assert btr.score(CANDIDATES, None, tmp_path / "scores.jsonl", profile="paper").note is None
+    finally:
+        (Path(model) / "profiles.json").unlink()
+    header, rows = read_scores(tmp_path / "scores.jsonl")
+    assert (header.kinds, header.rerankers[0].model) == (("btr",), model)
+    assert {len(row.candidates.texts) for row in rows} == {2}
+    with pytest.raises(InputError, match=r"name a reranker, e\.g\. btr:MODEL, or a profile, whose rerankers are used"):
+        btr.score(CANDIDATES, None, tmp_path / "none.jsonl")
+
+
 def many(tmp_path, count=200):
     rows = [
         Candidates(f"the cat {'sat ' * (k % 7)}.", (f"a cat {'sits ' * (k % 5)}.", "a dog .")) for k in range(count)

@@ -95,7 +95,7 @@ def test_schedules(name, warmup, expected):
 
 def test_negatives_are_the_candidates_that_are_not_gold(tmp_path):
     (tmp_path / "p.tsv").write_text("a b\ta c\n")
-    row = {"source": "a b", "candidates": ["a d", "a c", "a d", "", "a e"]}
+    row = {"source": "a b", "candidates": ["a d", "a c", "a d", "", "a  c", " a d", "a e"]}
     (tmp_path / "c.jsonl").write_text(json.dumps(row) + "\n")
     data = Data(pairs=[str(tmp_path / "p.tsv")], candidates=[str(tmp_path / "c.jsonl")])
     assert list(read_training_pairs(data, ObjectiveSettings(negatives=5))) == [
