@@ -117,7 +117,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):
 
 def test_help_has_examples():
     assert "Commands:" in btr().stdout
-    for verb in ("evaluate", "compare", "score", "rerank", "clean", "compact", "study", "export", "serve"):
+    for verb in ("evaluate", "compare", "score", "rerank", "clean", "compact", "import", "study", "export", "serve"):
         assert f"  btr {verb} " in btr(verb, "--help").stdout
 
 

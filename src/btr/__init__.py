@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from btr.decisions.tune import tune
     from btr.metrics.evaluate import compare, evaluate
     from btr.models.compact import compact
+    from btr.models.import_checkpoint import import_checkpoint
     from btr.rerankers import load_reranker
     from btr.rerankers.btr import BTR
     from btr.rerankers.score import score
@@ -43,6 +44,7 @@ _MODULES = {
     "evaluate": "btr.metrics.evaluate",
     "export": "btr.studies.export",
     "generate": "btr.candidates.generate",
+    "import_checkpoint": "btr.models.import_checkpoint",  # btr import; "import" is a keyword of Python
     "rerank": "btr.decisions.rerank",
     "score": "btr.rerankers.score",
     "serve": "btr.serving.serve",
@@ -65,6 +67,7 @@ __all__ = [
     "evaluate",
     "export",
     "generate",
+    "import_checkpoint",
     "load_reranker",
     "read_candidates",
     "rerank",

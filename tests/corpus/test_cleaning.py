@@ -42,6 +42,18 @@ def edit(start: int, end: int, *corrections: str, kind: str = "Mec") -> Edit:
             "Pay 1.8 million , e.g. in the U.S. at www.shop.org .",
         ),
         ("Its  spaces   vanish .", "Its spaces vanish ."),
+        ("It is common (DementiaToday,2012) .", "It is common ( DementiaToday , 2012 ) ."),  # the paper's own example
+        ("It is known , a fact .", "It is known , a fact ."),  # its other one
+        ("In 2012,then in May .", "In 2012 , then in May ."),
+        ("See Hill,2010;Ng,2011 , e.g.,5 .", "See Hill , 2010 ; Ng , 2011 , e.g. , 5 ."),
+        ("From the U.S.,2012 on .", "From the U.S. , 2012 on ."),
+        ("It cost 1,250 or US$1,250,000.50 .", "It cost 1,250 or US$ 1,250,000.50 ."),
+        ("The 1,000th , 3.5 and 10:30 .", "The 1,000th , 3.5 and 10:30 ."),
+        ("Mr. Hill , Ph.D. , i.e. him ;)", "Mr. Hill , Ph.D. , i.e. him ;)"),
+        (
+            "http://a.org/x,2012 www.shop.org/5,a a.b@mail.com",
+            "http://a.org/x,2012 www.shop.org/5,a a.b@mail.com",
+        ),
         ("", ""),
     ],
 )

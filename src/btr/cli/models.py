@@ -1,4 +1,4 @@
-"""Commands that make models: train, compact."""
+"""Commands that make models: train, compact, import."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -119,3 +119,31 @@ def compact(
     from btr.cli.tables import print_compacted
 
     show(make(model, output), as_json, print_compacted)
+
+
+@app.command("import")
+def import_checkpoint(
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CHECKPOINT.pt", help="A file of the paper's authors (fairseq).")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to.")],
+    tokenizer: Annotated[
+        str, typer.Option(metavar="MODEL", help="Whose tokenizer: a folder, a shipped model's name or a hub id.")
+    ] = "t5gec-small",
+    as_json: Json = False,
+) -> None:
+    """Turn a checkpoint of the paper's authors into a model folder.
+
+    T5GEC becomes a base model (btr generate --model FOLDER), a BTR a reranker (btr:FOLDER). Only weights and settings
+    are read: code in the file is not run. The default tokenizer is shipped, and is that of all T5 models.
+
+    \b
+    btr import checkpoint_best.pt --output models/btr-1
+    """
+    try:
+        from btr.models.import_checkpoint import import_checkpoint as make
+    except ModuleNotFoundError as error:
+        raise needs_models("a model", error) from None
+    from btr.cli.tables import print_imported
+
+    show(make(checkpoint, output, tokenizer=tokenizer), as_json, print_imported)

@@ -17,6 +17,7 @@ from btr.studies.study import StudyReport
 if TYPE_CHECKING:  # these need torch
     from btr.candidates.generate import Generated
     from btr.models.compact import Compacted
+    from btr.models.import_checkpoint import Imported
     from btr.training.train import Trained
 
 
@@ -190,6 +191,12 @@ def print_compacted(result: "Compacted", console: Console) -> None:
     """Print how small a model has become."""
     size = f"{result.megabytes:,} MB, of {result.float32_megabytes:,} MB in float32"
     console.print(f"Model: {result.model} ({size})", soft_wrap=True)
+
+
+def print_imported(result: "Imported", console: Console) -> None:
+    """Print what an imported model is, and how it is named."""
+    what, use = ("a BTR", f"btr:{result.model}") if result.kind == "btr" else ("a base model", result.model)
+    console.print(f"Model: {use} ({what} of {result.parameters:,} parameters)", soft_wrap=True, highlight=False)
 
 
 def print_study(result: StudyReport, console: Console) -> None:
