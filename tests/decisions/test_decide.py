@@ -1,5 +1,6 @@
 """From scores and settings to a text, by hand."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from btr.corpus.scores import Scored
 from btr.decisions import Decision, Settings, Verdict, competing
 from btr.decisions import decide as decide_scored
 from btr.decisions.decide import average, combine, softmax
+from btr.decisions.settings import PAPER_SETTINGS, find_profile
 from btr.errors import InputError
 
 RUNAWAY = "w " * 13
@@ -235,3 +237,16 @@ def test_a_signature_has_all_that_a_decision_depends_on():
     assert Settings().signature() == "threshold:0"
     settings = Settings(7, 3, 0.4, True, 0.5, True, "f", {"btr": 2.0, "base": 1.0}, ("btr", "base"))
     assert settings.signature() == ("threshold:0.4|top:3|at-least|gap:0.5|drop-runaways|average:f|weights:base=1,btr=2")
+
+
+def test_the_papers_profile_is_for_every_btr_whatever_its_folder_has(tmp_path):
+    """A profile of the same name for other rerankers does not take its place; one for BTRs does."""
+    of_contrast = {"threshold": 0.2, "rerankers": ["contrast"]}
+    (tmp_path / "profiles.json").write_text(json.dumps({"paper": of_contrast}))
+    assert find_profile("paper", [tmp_path], ["btr"])[0] is PAPER_SETTINGS
+    assert find_profile("paper", [tmp_path], ["contrast"])[0] == Settings(threshold=0.2, rerankers=("contrast",))
+    (tmp_path / "profiles.json").write_text(json.dumps({"paper": {"threshold": 0.3, "rerankers": ["btr"]}}))
+    assert find_profile("paper", [tmp_path], ["btr"]) == (Settings(threshold=0.3, rerankers=("btr",)), None)
+    found, note = find_profile("paper", [tmp_path], ["mbr"])
+    assert found is None
+    assert "(it was tuned for btr)" in note

@@ -86,6 +86,14 @@ def test_a_gain_is_over_the_first_of_the_same_list(tmp_path):
         ({"candidates": {"Base": {"files": {"Toy": {3: "x.jsonl"}}}}}, "needs a file for the first of top, 2"),
         ({"sets": {"Toy": {"source": "x.txt"}}}, "validation: Toy needs gold"),
         (
+            {"sets": {"Toy": {"gold": ["x.m2"]}, "Test": {"source": "x.txt"}}, "losses_on": "Test"},
+            "losses_on: Test needs gold",
+        ),
+        (  # before anything is trained
+            {"sets": {"Toy": {"gold": ["absent.m2"]}}, "training": [{"train": "absent.yaml", "output": "x"}]},
+            "absent.m2",
+        ),
+        (
             {"rerankers": {"A": {"models": ["mbr"], "negatives": 5, "variant_of": "B"}}, "main": None},
             "'B' is none of A",
         ),

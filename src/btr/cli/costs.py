@@ -56,7 +56,8 @@ def print_study_cost(cost: "StudyCost", console: Console) -> None:
     left = [stage for stage in cost.stages if not stage.is_done]
     for kind in dict.fromkeys(stage.stage for stage in left if stage.sentences):
         own = [stage for stage in left if stage.stage == kind]
-        console.print(f"{kind}: {len(own)} stages, {hours(sum(stage.hours for stage in own))} hours", highlight=False)
+        total = hours(sum(stage.hours for stage in own))
+        console.print(f"{kind}: {len(own)} stages, hours: {total}", highlight=False)
     devices = f"{cost.devices} device{'s' if cost.devices > 1 else ''}"
     rate = f"{cost.flops_per_second:.2g} FLOP/s"
     console.print(f"Hours on {devices} of {rate} each: {hours(cost.hours)} in all.", soft_wrap=True)

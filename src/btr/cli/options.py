@@ -72,7 +72,7 @@ ScoringReranker = Annotated[
     list[str] | None,
     typer.Option(
         metavar="RERANKER",
-        help="btr:MODEL, contrast:, l2r:, r2l:, roberta:, bert:; base, mbr, vote. Repeat to combine several.",
+        help="btr:MODEL, contrast:, l2r:, r2l:, roberta:, bert:, lm:; base, mbr, vote. Repeat to combine several.",
         show_default="the profile's, of btr-small",
     ),
 ]

@@ -1,8 +1,8 @@
 """The paper's cleaning of CoNLL's M2 files (its appendix "Cleaning for CoNLL Corpus").
 
-spaCy's English tokenizer puts spaces around punctuation, and around a comma that it leaves between a word and a number;
-a line of several sentences is split at its full
-stops. The gold edits move along: an edit is dropped only if inserting these spaces was all that it did.
+spaCy's English tokenizer puts spaces around punctuation. What it leaves between a word and a number (a comma or
+semicolon) gets them, too. A line of several sentences is split at its full stops. The gold edits move along: an edit is
+dropped only if inserting these spaces was all that it did.
 """
 
 import re

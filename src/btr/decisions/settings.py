@@ -158,7 +158,7 @@ def find_profile(name: str, folders: Sequence[Path], kinds: Sequence[str]) -> tu
         for profile, settings in read_profiles(folder).items():
             known.setdefault(profile, []).append(settings)
     if name == PAPER:
-        known.setdefault(PAPER, [PAPER_SETTINGS])
+        known.setdefault(PAPER, []).append(PAPER_SETTINGS)  # after the models' own
     for settings in known.get(name, ()):
         if set(settings.rerankers) == wanted:
             return settings, UNTUNED if settings is PAPER_SETTINGS else None
@@ -166,7 +166,8 @@ def find_profile(name: str, folders: Sequence[Path], kinds: Sequence[str]) -> tu
         known_names = f"these models have {', '.join(sorted(known))}" if known else "the model has no profiles"
         raise InputError(f"there is no profile {name!r}; {known_names}.")
     together = " + ".join(dict.fromkeys(kinds))
-    tuned = " or ".join(" + ".join(settings.rerankers) or "no reranker" for settings in known.get(name, ()))
+    names = dict.fromkeys(" + ".join(settings.rerankers) or "no reranker" for settings in known.get(name, ()))
+    tuned = " or ".join(names)
     why = f"it was tuned for {tuned}" if tuned else "the model has no profiles"
     defaults = "the default settings are used: threshold 0, and all candidates compete"
     return None, f"profile {name} does not apply to {together} ({why}); {defaults}."

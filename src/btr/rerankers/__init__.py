@@ -68,8 +68,8 @@ def rerankers_of_profile(profile: str) -> tuple[str, ...]:
     if profile not in profiles:
         known = ", ".join(sorted(profiles))
         raise InputError(f"there is no profile {profile!r}; {SHIPPED_BTR} has {known}. Name a reranker for another.")
-    return tuple(f"{kind}:{SHIPPED_BTR}" if RERANKERS[kind].needs_model else kind
-                 for kind in profiles[profile].rerankers)  # fmt: skip
+    kinds = profiles[profile].rerankers
+    return tuple(f"{kind}:{SHIPPED_BTR}" if RERANKERS[kind].needs_model else kind for kind in kinds)
 
 
 def parse_name(name: str) -> "tuple[type[Reranker], str | None]":

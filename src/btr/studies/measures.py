@@ -166,7 +166,9 @@ def measure_ungraded(grid: DecisionGrid, signature: str, settings: Settings) -> 
     shares = 100 * grid.accepted(choices).mean(axis=1)
     points = [ThresholdPoint(value, float(share), {}, None, None) for value, share in zip(THRESHOLDS, shares)]
     outputs = grid.texts(grid.choose([settings])[0])
-    return UngradedMeasures(points, probabilities_by_rank(grid, settings), len(grid.rows), signature, outputs)
+    first = [row.candidates.texts[0] for row in grid.rows]
+    ranks = probabilities_by_rank(grid, settings)
+    return UngradedMeasures(points, ranks, len(grid.rows), signature, outputs, first)
 
 
 def measure_verdicts(grid: DecisionGrid, tuned: Array, suggested: Array) -> dict[str, VerdictMeasures]:

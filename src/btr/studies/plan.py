@@ -167,6 +167,8 @@ class Plan(Part):
                     raise ValueError(f"sets.{name}.tuned_on: {dataset.tuned_on} has no gold to tune on")
         if self.losses_on:
             check_name("losses_on", self.losses_on, self.sets)
+            if not self.sets[self.losses_on].has_gold:
+                raise ValueError(f"losses_on: {self.losses_on} needs gold, whose corrections are predicted")
         for part, names in (("sets", self.sets), ("candidates", self.candidates)):
             if len({file_stem(name) for name in names} - {""}) < len(names):  # file names are made from them
                 raise ValueError(f"{part}: names must differ in letters or digits ({', '.join(names)})")

@@ -126,6 +126,7 @@ class UngradedMeasures:
     sentences: int
     reranker_signature: str
     outputs: list[str]  # with its settings
+    base_outputs: list[str]  # the first candidates
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from btr.corpus.files import writing
 from btr.metrics import METRICS
 from btr.studies.figures import ReportFigure
 from btr.studies.markup import words_to_html
+from btr.studies.pipeline import UngradedResult
+from btr.studies.plan import file_stem
 from btr.studies.plots import save
 from btr.studies.results import Results
 from btr.studies.table import NotComputed, Table, to_csv, to_latex, to_markdown
@@ -53,10 +55,28 @@ def write_report(folder: Path, results: Results, sections: Sequence[Section], co
                 save(item.drawing, folder / f"{item.file_stem}.{suffix}")
                 names.append(f"{item.file_stem}.{suffix}")
             svgs[item.file_stem] = inline_svg((folder / f"{item.file_stem}.svg").read_text(encoding="utf-8"), item)
+    for name, lines in outputs_without_gold(results).items():
+        write(folder / name, "".join(f"{line}\n" for line in lines))
+        names.append(name)
     title, introduction = results.plan.title, introduce(results, command)
     write(folder / "report.html", render_html(title, introduction, sections, svgs))
     write(folder / "report.md", render_markdown(title, introduction, sections))
     return [*names, "report.html", "report.md"]
+
+
+def outputs_without_gold(results: Results) -> dict[str, list[str]]:
+    """Return what models write for sets without gold, by file name, for whoever scores them elsewhere (btr export)."""
+    plan, outputs = results.plan, dict[str, list[str]]()
+    for (name, generator, dataset), result in results.ungraded.items():
+        start = f"output-{file_stem(dataset)}-{file_stem(generator)}"
+        outputs.setdefault(f"{start}.txt", result.measures.base_outputs)
+        if plan.rerankers[name].variant_of is None:
+            outputs[f"{start}-{file_stem(name)}.txt"] = result.measures.outputs
+    for dataset, transferred in results.transferred.items():
+        if isinstance(transferred, UngradedResult) and plan.tuned_on(dataset) != plan.validation:
+            name = f"output-{file_stem(dataset)}-tuned-on-{file_stem(plan.tuned_on(dataset))}.txt"
+            outputs[name] = transferred.measures.outputs
+    return outputs
 
 
 def write(path: Path, text: str) -> None:
@@ -73,6 +93,9 @@ def introduce(results: Results, command: str) -> list[str]:
         for name in results.sets_of(plan.base)
         for metric in [plan.sets[name].metric]
     )
+    ungraded = [name for name, dataset in plan.sets.items() if not dataset.has_gold]
+    if ungraded:
+        sets += f"; without gold: {', '.join(ungraded)}, whose outputs are in files beside this one"
     others = [name for name in plan.candidates if name != plan.base]
     larger = f" Candidates of {', '.join(others)} are reranked, too." if others else ""
     rerankers = (

@@ -41,6 +41,7 @@ def study(plan: PathLike, output: PathLike, *, beside: str | None = None) -> Stu
         from btr.studies.plan import read_plan
         from btr.studies.report import write_report
         from btr.studies.sections import make_sections
+        from btr.studies.study_files import check_files
         from btr.studies.table import NotComputed
         from btr.studies.training_stages import run_training
     except ModuleNotFoundError as error:
@@ -51,6 +52,7 @@ def study(plan: PathLike, output: PathLike, *, beside: str | None = None) -> Stu
     if beside not in (None, PAPER):
         raise InputError(f"beside must be {PAPER!r}, not {beside!r}.")
     settings, cache = read_plan(plan), StudyCache(folder / "work")
+    check_files(settings, cache)
     trained = run_training(settings)
     results = collect(Pipeline(settings, cache))
     sections = make_sections(results)

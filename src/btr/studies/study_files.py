@@ -20,6 +20,19 @@ from btr.studies.plan import CandidatesPlan, Plan, RerankerPlan
 from btr.training.recipe import expand
 
 
+def check_files(plan: Plan, cache: StudyCache) -> None:
+    """Check that the sets' files and those of the user exist, before anything is trained for them."""
+    written = {stage.output for stage in plan.training}
+    files = [path for candidates in [*plan.candidates.values(), *plan.decoding.values()] for path in candidates.paths()]
+    for reranker in plan.rerankers.values():
+        files += [path for by_set in reranker.scores.values() for paths in by_set.values() for path in paths]
+    for path in files:
+        if path not in written:
+            cache.hash_of(expand(path))
+    for name, dataset in plan.sets.items():
+        DataSet(name, dataset, cache)
+
+
 class StudyFiles:
     """The files of a study. A set, a model's candidates and a reranker are known by their names in the plan.
 
@@ -34,16 +47,9 @@ class StudyFiles:
         self.given = {name: self.given_settings(name) for name in plan.rerankers}
 
     def check(self) -> None:
-        """Check that all files and models of the plan exist, before any work is done."""
-        origins = [*self.plan.candidates.values(), *self.plan.decoding.values()]
-        rerankers = self.plan.rerankers.values()
-        files = [path for candidates in origins for path in candidates.paths()]
-        for reranker in rerankers:
-            files += [path for by_set in reranker.scores.values() for paths in by_set.values() for path in paths]
-        models = [candidates.model for candidates in origins]
-        models += [name.partition(":")[2] for reranker in rerankers for name in reranker.models]
-        for path in files:
-            self.cache.hash_of(expand(path))
+        """Check that all models of the plan exist, before any work is done."""
+        models = [candidates.model for candidates in [*self.plan.candidates.values(), *self.plan.decoding.values()]]
+        models += [name.partition(":")[2] for reranker in self.plan.rerankers.values() for name in reranker.models]
         for model in filter(None, models):
             model_hash(expand(model))
         main = self.plan.main_reranker
