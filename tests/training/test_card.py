@@ -66,7 +66,7 @@ def test_a_rerankers_card(tmp_path: Path) -> None:
         "| parameters | 76,961,152 |",
         "| tokens seen | 1,638,400 |",
         "| hours | 0.55 |",
-        "| steps, final loss | 20, 1.2346 |",
+        "| steps, final loss | 20, 1.2346 nats per masked token |",
         "| btr's revision | `b1f389e` |",
         "On `conll13/cleaned.m2`, the first 400 sentences, in percent:",
         "| precision | 60.00 |",

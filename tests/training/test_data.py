@@ -1,5 +1,6 @@
 """Batches, updates and schedules: the same for all who ask, and within their budgets."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import tiny
 from btr.corpus.candidates import Candidates
 from btr.errors import InputError
 from btr.models.initial import load_initial_model
-from btr.training.batches import group_updates, pack_shapes, plan_epoch
+from btr.training.batches import group_updates, pack_pairs, pack_shapes, plan_epoch
 from btr.training.data import read_paragraphs, read_training_pairs, thin_out
 from btr.training.loop import schedule
 from btr.training.objective import TrainingPair
@@ -42,6 +43,34 @@ def test_an_epoch_has_every_example_once_and_another_order_each_time():
     assert np.mean(tokens) == pytest.approx(20_000, rel=0.15)
 
 
+def test_recipes_that_count_both_sides_have_the_batches_that_they_always_had():
+    plan = plan_epoch(*many(), 7, 0, 4000, 20_000)
+    assert hashlib.sha256(json.dumps(plan).encode()).hexdigest()[:16] == "dec3ed96b9cf8666"
+    assert plan_epoch(*many(), 7, 0, 4000, 20_000, "both_sides") == plan
+
+
+def test_pairs_that_count_as_their_longer_side_by_hand():
+    """Longer sides 8, 6 and 7; the last has two targets, so it is two pairs. 3 pairs × 7 are 21, 4 pairs × 8 are 32."""
+    shapes = np.array([[1, 5, 8], [1, 6, 4], [2, 3, 7]])  # targets, the longest of them, the source
+    assert list(pack_pairs(shapes, 24)) == [[1, 2], [0]]
+    assert list(pack_pairs(shapes, 32)) == [[1, 2, 0]]
+    assert list(pack_pairs(shapes, 1)) == [[1], [2], [0]]  # none is left out
+
+
+def test_an_epoch_counted_by_the_longer_side():
+    """Batches are within the budget as fairseq counts them, nearly full, and an update has 20,000 / 4,000 of them."""
+    sizes, shapes = many(3000)
+    first, again, second = (plan_epoch(sizes, shapes, 7, epoch, 4000, 20_000, "longer_side") for epoch in (0, 0, 1))
+    assert first == again != second
+    assert [len(update) for update in first[:-1]] == [5] * (len(first) - 1)
+    assert 1 <= len(first[-1]) <= 5
+    batches = [batch for update in first for batch in update]
+    assert sorted(k for batch in batches for k in batch) == list(range(3000))
+    counts = [int(shapes[batch, 0].sum() * shapes[batch, 1:].max()) for batch in batches]
+    assert max(counts) <= 4000
+    assert np.mean(counts) > 0.9 * 4000
+
+
 def test_updates_by_hand():
     """Batches of 60, 60, 60 and 100 tokens; an update of 100 takes what comes nearest."""
     assert group_updates([[0], [1], [2], [3]], [60, 60, 60, 100], 100) == [[[0], [1]], [[2]], [[3]]]
@@ -60,6 +89,8 @@ def test_updates_by_hand():
 )
 def test_schedules(name, warmup, expected):
     assert [schedule(name, step, warmup, 5) for step in range(5)] == pytest.approx(expected)
+    held = [1.0] * warmup + expected[warmup:]  # the authors': the peak rate during warm-up, then the same
+    assert [schedule(name, step, warmup, 5, "constant") for step in range(5)] == pytest.approx(held)
 
 
 def test_negatives_are_the_candidates_that_are_not_gold(tmp_path):

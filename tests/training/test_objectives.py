@@ -266,6 +266,31 @@ def test_negatives_are_at_most_one_fewer_than_the_sources_tokens(tmp_path):
     assert task.encode(pair("a " * 200, *texts)) is None
 
 
+def test_robertas_negatives_are_capped_as_a_btrs(tmp_path):
+    """Unique as tokens, not gold, in beam order; at most a_train, and no more than the source has tokens."""
+    negatives = "a", "b", "b ", "c", "the cat", "d", "e"
+    found = {}
+    for kind in ("btr", "roberta"):
+        task = make(tmp_path / kind, kind, negatives=4)
+        sources = "the", "the cat", "the cat sat on the mat ."
+        examples = [task.encode(pair(source, "the cat", *negatives)) for source in sources]
+        rows = [example["targets"] for example in examples]
+        if kind == "roberta":
+            assert [len(example["positions"]) for example in examples] == [2, 3, 5]
+            rows = [
+                [[row[k] for k in positions] for row, positions in zip(example["targets"], example["positions"])]
+                for example in examples
+            ]
+        found[kind] = [[task.tokenizer.decode(row, skip_special_tokens=True) for row in part] for part in rows]
+    assert found["btr"] == found["roberta"] == [["the cat", *"abcd"[:count]] for count in (1, 2, 4)]
+
+
+def test_an_r2l_reverses_pieces_and_not_words(tmp_path):
+    """A word of two pieces is written with its second piece first."""
+    task = make(tmp_path, "r2l")
+    assert task.order([11, 12, 21, 22, 1]) == [22, 21, 12, 11, 1]  # two words of two pieces each, and EOS
+
+
 def test_a_smaller_vocabulary():
     torch.manual_seed(0)
     hidden, head = torch.randn(3, 4), torch.nn.Linear(4, 10, bias=False)

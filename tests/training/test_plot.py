@@ -8,8 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from btr.errors import InputError
+from btr.studies.plots import draw_training
+from btr.training import OBJECTIVES
 from btr.training.plot import draw_loss, draw_scores, plot
-from btr.training.records import Update, read_history
+from btr.training.records import History, Update, read_history
 
 PNG = b"\x89PNG\r\n\x1a\n"
 UPDATES: list[dict[str, Any]] = [
@@ -64,6 +66,47 @@ def test_what_is_drawn(tmp_path: Path) -> None:
     assert plain.get_xydata().tolist() == [[1, 36.0], [2, 39.0]]
     assert mark.get_xydata().tolist() == [[2, 39.5]]
     assert scores.get_title("left") == "best: 39.50 at epoch 2, λ = 0.2"
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit"),
+    [
+        ("seq2seq", "token"),
+        ("r2l", "token"),
+        ("btr", "masked token"),
+        ("roberta", "masked token"),
+        ("listwise", "source"),
+        ("bert", "sentence"),
+    ],
+)
+def test_losses_have_their_unit(tmp_path: Path, kind: str, unit: str) -> None:
+    """It is what the loop divides by: the count of a batch, in the tests of objectives."""
+    (tmp_path / "recipe.yaml").write_text(f"kind: {kind}\n")
+    svg, _ = plot(logged(tmp_path, *UPDATES))
+    assert f"(nats per {unit})" in svg.read_text()
+    assert OBJECTIVES[kind].loss_per == read_history(tmp_path).loss_per == unit
+
+
+def test_the_unit_of_a_run_that_has_none_is_not_named(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("kind: of-a-package-that-is-gone\n")
+    assert read_history(logged(tmp_path, *UPDATES)).loss_per is None
+
+
+def test_runs_of_several_kinds_name_each_unit_once() -> None:
+    """The study's figures 6 and 7."""
+    updates = [Update(1, 2.0), Update(2, 1.0)]
+    units = "token", "masked token", "masked token", None
+    histories = {str(k): History(updates, [], unit) for k, unit in enumerate(units)}
+    (axes,) = draw_training(histories, {}).axes
+    assert axes.get_ylabel() == "training loss\n(nats per token or masked token)"
+
+
+def test_a_reranker_without_a_threshold_has_one_line(tmp_path: Path) -> None:
+    row = {"step": 5, "epoch": 1, "validation": {"f0.5": 38.28, "threshold": 0.0, "grid": {"0.0": 38.28, "0.5": 40}}}
+    axes = Figure().subplots()
+    draw_scores(axes, read_history(logged(tmp_path, row)))
+    assert len(axes.lines) == 2  # the score, and the mark of the best
+    assert axes.get_title("left") == "best: 38.28 at epoch 1, λ = 0"
 
 
 def test_many_updates_get_a_smooth_line(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from btr.errors import InputError
 from btr.training.recipe import Recipe, expand, read_recipe, write_recipe
@@ -114,7 +115,7 @@ def test_the_papers_settings(
     assert (recipe.epochs or recipe.steps) == length
     assert (recipe.task == "pre-train") == ("pretrain" in name) == (recipe.epochs is None)
     assert recipe.data.max_source == recipe.data.max_target == (512 if recipe.task == "pre-train" else 128)
-    assert recipe.batch_tokens == 2**20
+    assert (recipe.batch_tokens, recipe.batch_by, recipe.precision) == (2**20, "longer_side", "float32")
     assert recipe.objective == recipe.objective.model_copy(
         update={
             "mask_share": 0.15,
@@ -126,6 +127,23 @@ def test_the_papers_settings(
     if recipe.task == "correct":
         assert recipe.validation.gold == ["$BTR_DATA/conll13/cleaned.m2"]
         assert recipe.validation.top == 5
+        assert recipe.validation.partner == ("runs/t5gec-base/model" if kind == "r2l" else None)
+    if negatives:  # section 3.2: a beam of a writes the top-a candidates
+        made = rf"--size {negatives} --max-length 128 +-o {re.escape(recipe.data.candidates[0])}$"
+        assert re.search(made, head(PAPER / f"{name}.yaml"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", sorted(PAPER.iterdir()), ids=lambda path: path.stem)
+def test_heads_say_what_differs_from_the_paper(path: Path) -> None:
+    recipe, text = read_recipe(path), " ".join(head(path).split())
+    assert "What differs from the paper, or is not in it: - Batches are counted as fairseq does" in text
+    assert "--set optimizer.clip=null" in text
+    assert ("reverses pieces (the tokens of T5's vocabulary) and not words" in text) == (recipe.kind == "r2l")
+    assert ("--set optimizer.warmup=constant" in text) == (recipe.optimizer.schedule == "inverse-sqrt")
+    assert ("--set objective.spans=mean-3" in text) == (recipe.task == "pre-train")
+    assert ("without λ" in text) == (recipe.kind == "bert" or path.stem == "r2l-finetune")
+    for key, value in re.findall(r"--set '?([a-z_.]+)=(\S+)", text.replace("seed=$seed", "seed=2")):
+        read_recipe(path, {key: yaml.safe_load(value.rstrip(".:;'"))})  # what the head offers is valid
 
 
 def test_the_papers_settings_are_all_looked_at() -> None:
@@ -197,6 +215,15 @@ def test_a_misspelt_key_is_told_the_nearest(tmp_path: Path, key: str, expected: 
             "verb_form, capitals, number, spelling, agreement, order.",
         ),
         ({"validation__gold": ["a.m2"]}, "validating a reranker needs validation.candidates."),
+        (
+            {"validation__partner": "m"},
+            "validation.partner is for kinds whose scores are added to another's, not for btr.",
+        ),
+        (
+            {"batch_by": "longer_side", "batch_tokens": 1000, "micro_tokens": 300},
+            "with batch_by: longer_side an update has a fixed number of batches; make batch_tokens a multiple of "
+            "micro_tokens.",
+        ),
         (
             {"optimizer": {"warmup_steps": 5, "warmup_epochs": 1}},
             "optimizer: say warmup_epochs or warmup_steps, not both.",

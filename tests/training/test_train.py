@@ -24,7 +24,7 @@ from btr.training.recipe import read_recipe
 from btr.training.records import read_history
 
 ROOT = Path(__file__).parents[2]
-RECIPES = sorted((ROOT / "recipes" / "small").glob("*.yaml"))
+RECIPES = sorted((ROOT / "recipes").glob("*/*.yaml"))
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
 FRESH = list(toy.sentences(60, 99))
 RERANKERS = {"seq2seq": "l2r", "listwise": "btr"}  # that load the model of an objective, if of another name
@@ -308,8 +308,8 @@ def with_sentinels(folder):
     return str(folder)
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_small_recipes_run(tmp_path, place, path, monkeypatch):
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_recipes_run(tmp_path, place, path, monkeypatch):
     """A few updates of each, with tiny models and data in place of the recipe's."""
     monkeypatch.setenv("BTR_DATA", "/no/data")
     monkeypatch.setenv("BTR_ENCODER", "/no/encoder")
@@ -331,6 +331,8 @@ def test_small_recipes_run(tmp_path, place, path, monkeypatch):
         changes |= {"validation.gold": [m2], "validation.sentences": 10}
         if recipe.validation.candidates:
             changes["validation.candidates"] = candidates
+        if recipe.validation.partner:
+            changes["validation.partner"] = str(place / "t5")
     result = btr.train(path, tmp_path / "run", changes=changes, max_steps=3)
     assert result.steps == 3
     assert all(0 < record["loss"] < 100 for record in read_log(tmp_path / "run") if "loss" in record)

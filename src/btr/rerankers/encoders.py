@@ -16,7 +16,7 @@ from btr.rerankers.pll import EncodedCandidate, MaskedReranker, Row, RowPlan
 from btr.rerankers.pretrained import MAX_TOKENS, PretrainedReranker
 
 GROUP = 32  # sources whose rows are planned at once
-TARGET = 1  # the second of two texts
+SOURCE, TARGET = 0, 1  # the first and the second of two texts
 GRAMMATICAL = 1  # the class of grammatical sentences
 
 

@@ -48,7 +48,7 @@ def losses_figure(results: Results) -> ReportFigure | NotComputed:
     )
     gold = results.bases[plan.base, plan.validation].measures.signature
     signatures = {name: f"{gold} · {curve.signature}" for name, curve in results.losses.items()}
-    drawing = plots.draw_lines(curves, "position j", "cross-entropy", markers=False)
+    drawing = plots.draw_lines(curves, "position j", "cross-entropy\n(nats per token)", markers=False)
     title += ". Masked models predict every token here, also those that score by contrast."
     if absent := [name for name in plan.rerankers if name not in results.losses]:
         title += f" Without a curve, since they score whole sentences: {', '.join(absent)}."

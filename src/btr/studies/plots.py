@@ -16,7 +16,7 @@ from btr.corpus.files import PathLike, writing
 from btr.decisions.tune import Tuned, TunedModel
 from btr.errors import InputError
 from btr.studies.records import ThresholdPoint
-from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, smooth
+from btr.training.plot import BLUE, GREY, HEIGHT, ORANGE, STYLE, WIDTH, loss_label, smooth
 from btr.training.records import History
 
 Curve = tuple[Sequence[float], Sequence[float]]
@@ -138,7 +138,7 @@ def draw_thresholds(points: Sequence[ThresholdPoint], names: Mapping[str, str]) 
 def draw_training(histories: Mapping[str, History], scores: Mapping[str, Curve]) -> Figure:
     """Draw figures 6 and 7: training loss by steps; and scores by epochs, where there are any."""
     losses: dict[str, Curve] = {name: smooth(history) for name, history in histories.items() if history.updates}
-    panels: list[tuple[str, str, Mapping[str, Curve]]] = [("step", "training loss", losses)]
+    panels: list[tuple[str, str, Mapping[str, Curve]]] = [("step", loss_label(histories.values()), losses)]
     if scores:
         panels.append(("epoch", "F0.5 without λ (%)", scores))
     with matplotlib.rc_context(STYLE):

@@ -1,7 +1,15 @@
-"""Which examples make a batch, and which batches an update: the same for every process."""
+"""Which examples make a batch, and which batches an update: the same for every process.
+
+Tokens are counted in one of two ways (`batch_by` in a recipe):
+
+- `both_sides`: the tokens of the source and of all its targets. Padding counts in a batch, but not in an update.
+- `longer_side`, as fairseq's `--max-tokens`: a pair of a source and a target counts as its longer side, and a batch as
+  its number of pairs times the longest of them. An update has a fixed number of batches, as with `--update-freq`. A
+  source with n targets is n pairs; an encoder's row, with both texts in it, is one.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +19,7 @@ SHAPE = "rows", "longest", "length"  # of an example: its targets, the longest o
 ORDER, MASKS, DROPOUT = 1, 2, 3  # purposes of random numbers
 
 Batches = list[list[int]]  # the batches of an update, by the examples' numbers
+BatchBy = Literal["both_sides", "longer_side"]
 
 
 def generator(*numbers: int) -> np.random.Generator:
@@ -19,7 +28,13 @@ def generator(*numbers: int) -> np.random.Generator:
 
 
 def plan_epoch(
-    sizes: NDArray[Any], shapes: NDArray[Any], seed: int, epoch: int, micro_tokens: int, batch_tokens: int
+    sizes: NDArray[Any],
+    shapes: NDArray[Any],
+    seed: int,
+    epoch: int,
+    micro_tokens: int,
+    batch_tokens: int,
+    batch_by: BatchBy = "both_sides",
 ) -> list[Batches]:
     """Return an epoch's updates: all examples in random order, batched with others of similar shape.
 
@@ -27,13 +42,20 @@ def plan_epoch(
     """
     random = generator(ORDER, seed, epoch)
     order = random.permutation(len(sizes))
-    pool = max(1, POOL * micro_tokens // max(1, int(sizes.mean())))
+    by_pairs = batch_by == "longer_side"
+    counts = shapes[:, 0] * longer_sides(shapes) if by_pairs else sizes
+    pool = max(1, POOL * micro_tokens // max(1, int(counts.mean())))
+    pack = pack_pairs if by_pairs else pack_shapes
     batches = [
         [int(order[start + k]) for k in batch]
         for start in range(0, len(order), pool)
-        for batch in pack_shapes(shapes[order[start : start + pool]], micro_tokens)
+        for batch in pack(shapes[order[start : start + pool]], micro_tokens)
     ]
-    return group_updates([batches[k] for k in random.permutation(len(batches))], sizes, batch_tokens)
+    batches = [batches[k] for k in random.permutation(len(batches))]
+    if by_pairs:
+        number = max(1, batch_tokens // micro_tokens)
+        return [batches[start : start + number] for start in range(0, len(batches), number)]
+    return group_updates(batches, sizes, batch_tokens)
 
 
 def pack_shapes(shapes: NDArray[Any], budget: int) -> Iterator[list[int]]:
@@ -47,6 +69,27 @@ def pack_shapes(shapes: NDArray[Any], budget: int) -> Iterator[list[int]]:
             batch, largest = [], np.zeros(len(SHAPE), int)
         batch.append(int(k))
         largest = np.maximum(largest, shapes[k])
+    if batch:
+        yield batch
+
+
+def longer_sides(shapes: NDArray[Any]) -> NDArray[Any]:
+    """Return the longer side of each example: its source, or the longest of its targets."""
+    return np.maximum(shapes[:, 1], shapes[:, 2])
+
+
+def pack_pairs(shapes: NDArray[Any], budget: int) -> Iterator[list[int]]:
+    """Make batches of similar examples whose pairs, times the longest side among them, are no more than the budget."""
+    batch: list[int] = []
+    pairs = longest = 0
+    sides = longer_sides(shapes)
+    for k in np.lexsort((shapes[:, 0], sides)):
+        rows, side = int(shapes[k, 0]), int(sides[k])
+        if batch and (pairs + rows) * max(longest, side) > budget:
+            yield batch
+            batch, pairs, longest = [], 0, 0
+        batch.append(int(k))
+        pairs, longest = pairs + rows, max(longest, side)
     if batch:
         yield batch
 

@@ -95,7 +95,8 @@ def training(recipe: Recipe, history: History, facts: Facts) -> Iterable[tuple[s
     yield "start", quote(recipe.model)
     yield "length", f"{recipe.epochs} epochs" if recipe.epochs else f"{recipe.steps:,} steps"
     yield "optimizer", f"{optimizer.name}, {optimizer.learning_rate:g}, {optimizer.schedule}"
-    yield "tokens per update", f"{recipe.batch_tokens:,}"
+    counted = " (the longer side of each pair)" if recipe.batch_by == "longer_side" else ""
+    yield "tokens per update", f"{recipe.batch_tokens:,}{counted}"
     yield from OBJECTIVES[recipe.kind].card_rows(recipe)
     for label, number in ("parameters", facts.parameters), ("tokens seen", facts.tokens):
         if number is not None:
@@ -104,7 +105,7 @@ def training(recipe: Recipe, history: History, facts: Facts) -> Iterable[tuple[s
         yield "hours", f"{facts.seconds / 3600:.2f}"
     if history.updates:
         last = history.updates[-1]
-        yield "steps, final loss", f"{last.step:,}, {last.loss:.4f}"
+        yield "steps, final loss", f"{last.step:,}, {last.loss:.4f} nats per {OBJECTIVES[recipe.kind].loss_per}"
     for label, text in ("btr's revision", facts.revision), ("btr's version", facts.version):
         if text:
             yield label, f"`{text}`"
@@ -135,7 +136,8 @@ def limits(recipe: Recipe, history: History) -> str:
         PRETRAINED_LIMITS if recipe.task == "pre-train" else OBJECTIVES[recipe.kind].limits,
     ]
     if history.best:
-        chosen = "The epoch was" if history.best.measures.threshold is None else "Epoch and threshold were"
+        has_threshold = history.best.measures.threshold is not None and OBJECTIVES[recipe.kind].tunes_threshold
+        chosen = "Epoch and threshold were" if has_threshold else "The epoch was"
         items.append(f"{chosen} chosen on the sentences of the results, which are somewhat too high for that reason.")
     return "\n".join(f"- {item}" for item in items)
 

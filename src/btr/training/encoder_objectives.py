@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from btr.rerankers.encoders import TARGET, encoder_inputs, position_limit
+from btr.rerankers.encoders import SOURCE, TARGET, encoder_inputs, position_limit
 from btr.training.flops import ExampleShape
 from btr.training.losses import likelihood, likelihood_and_unlikelihood
 from btr.training.masking import Tokens, draw_positions, mask, number_of_masks
@@ -22,6 +22,7 @@ class MaskedPair(Objective):
 
     model_kind = reranker = "roberta"
     settings = "mask_share", "negatives"
+    loss_per = "masked token"
     description = "A reranker: a masked language model that reads a source and its correction together."
     limits = "It chooses among the candidates that a base model wrote, and finds no correction by itself."
 
@@ -38,13 +39,14 @@ class MaskedPair(Objective):
         positions: list[list[int]] = []
         for target in (pair.target, *pair.negatives):
             tokens = self.tokenizer(pair.source, target)
-            of_target = [k for k, side in enumerate(tokens.sequence_ids()) if side == TARGET]
+            sides = tokens.sequence_ids()
+            of_target = [k for k, side in enumerate(sides) if side == TARGET]
             if len(tokens["input_ids"]) <= limit and of_target and tokens["input_ids"] not in rows:
                 rows.append(tokens["input_ids"])
                 positions.append(of_target)
             elif not rows:
                 return None
-        count = 1 + self.recipe.objective.negatives
+        count = 1 + min(self.recipe.objective.negatives, sides.count(SOURCE))  # a BTR's limit: EOS is not counted
         return {"source": [], "targets": rows[:count], "positions": positions[:count]}
 
     def work(self, example: Example) -> ExampleShape:
@@ -89,6 +91,8 @@ class Grammaticality(Objective):
     """A classifier learns that targets are grammatical (1), and sources that were corrected are not (0)."""
 
     model_kind = reranker = "bert"
+    tunes_threshold = False  # as in the paper, BERT has no λ
+    loss_per = "sentence"
     description = "A reranker: a classifier that tells grammatical sentences from ungrammatical ones."
     limits = "It sees the correction only, and so can't tell whether the source's meaning is kept."
 

@@ -43,6 +43,7 @@ class Listwise(MaskedTarget):
     reranker = "contrast"
     neighbours: ClassVar[int] = NEIGHBOURS  # tokens on each side of a difference that are masked too
     settings = "negatives", "temperature", "gap"
+    loss_per = "source"
 
     @classmethod
     def check(cls, recipe: Recipe) -> None:

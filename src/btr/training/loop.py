@@ -128,7 +128,7 @@ class Trainer:
         """Return the updates of an epoch."""
         recipe = self.recipe
         micro = min(recipe.micro_tokens, recipe.batch_tokens)
-        return plan_epoch(self.sizes, self.shapes, recipe.seed, epoch, micro, recipe.batch_tokens)
+        return plan_epoch(self.sizes, self.shapes, recipe.seed, epoch, micro, recipe.batch_tokens, recipe.batch_by)
 
     @property
     def complete(self) -> bool:
@@ -156,7 +156,8 @@ class Trainer:
         """Do one step of the optimizer."""
         started = time.perf_counter()
         progress, settings = self.progress, self.recipe.optimizer
-        rate = settings.learning_rate * schedule(settings.schedule, progress.step, self.warmup, self.steps)
+        factor = schedule(settings.schedule, progress.step, self.warmup, self.steps, settings.warmup)
+        rate = settings.learning_rate * factor
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         loss = self.compute_gradients(batches)
@@ -255,10 +256,13 @@ def make_optimizer(settings: Optimizer, weights: list[torch.nn.Parameter]) -> to
     return torch.optim.AdamW(weights, lr=settings.learning_rate, weight_decay=settings.weight_decay)
 
 
-def schedule(name: str, step: int, warmup: int, steps: int) -> float:
-    """Return the learning rate's factor after so many updates: warm-up, then constant, falling to 0, or by 1/√."""
+def schedule(name: str, step: int, warmup: int, steps: int, shape: str = "linear") -> float:
+    """Return the learning rate's factor after so many updates: warm-up, then constant, falling to 0, or by 1/√.
+
+    In a warm-up of the shape `linear` the rate rises to its peak; in one of the shape `constant` it is the peak.
+    """
     if step < warmup:
-        return (step + 1) / warmup
+        return (step + 1) / warmup if shape == "linear" else 1.0
     if name == "linear":
         return max(0.0, (steps - step) / max(1, steps - warmup))
     if name == "inverse-sqrt":

@@ -53,6 +53,9 @@ class Objective(ABC):
     reranker: ClassVar[str | None] = None  # the kind of reranker that the model becomes; None: it writes corrections
     settings: ClassVar[tuple[str, ...]] = ()  # the keys of a recipe's `objective` that apply to it
     is_t5: ClassVar[bool] = False  # whether pre-training, freeze_embeddings and vocabulary: used are possible
+    tunes_threshold: ClassVar[bool] = True  # whether validation searches the best λ; False: λ = 0
+    partner: ClassVar[str | None] = None  # the kind of reranker whose scores validation adds (validation.partner)
+    loss_per: ClassVar[str] = "token"  # the loss of an update is in nats per this
     uses_all_weights: ClassVar[bool] = False  # True saves DDP the search for weights that have no part in the loss
     description: ClassVar[str]  # for the model card: what the model is
     limits: ClassVar[str]  # for the model card: what it can't do

@@ -1,5 +1,6 @@
 """Curves of a run: loss by step, and F0.5 on the validation set by epoch (the paper's figures 6 and 7)."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,15 @@ def draw_loss(axes: Axes, history: History) -> None:
     axes.plot(steps, losses, color=GREY if many else BLUE, linewidth=0.6 if many else 1.5, alpha=0.6 if many else 1)
     if many:
         axes.plot(*smooth(history), color=BLUE, linewidth=1.8)
-    axes.set(xlabel="step", ylabel="training loss")
+    axes.set(xlabel="step", ylabel=loss_label([history]))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+
+
+def loss_label(histories: Iterable[History]) -> str:
+    """Return the label of the axis of losses, with the units of all runs, each once."""
+    units = dict.fromkeys(history.loss_per for history in histories if history.loss_per)
+    return f"training loss\n(nats per {' or '.join(units)})" if units else "training loss"
 
 
 def smooth(history: History) -> tuple[list[float], list[float]]:
@@ -69,8 +76,8 @@ def draw_scores(axes: Axes, history: History) -> None:
     scores = [validation.measures.value for validation in history.validations]
     grids = [validation.measures.grid for validation in history.validations]
     axes.plot(epochs, scores, "o-", color=BLUE, linewidth=1.5, markersize=4, label="best λ")
-    if all(WITHOUT_THRESHOLD in grid for grid in grids):
-        plain = [grid[WITHOUT_THRESHOLD] for grid in grids]
+    plain = [grid[WITHOUT_THRESHOLD] for grid in grids if WITHOUT_THRESHOLD in grid]
+    if len(plain) == len(grids) and plain != scores:
         axes.plot(epochs, plain, "s--", color=ORANGE, linewidth=1.2, markersize=3.5, label="λ = 0")
         axes.legend(loc="best", ncols=2)
     if best := history.best:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from btr.corpus.files import PathLike
 from btr.errors import InputError
 from btr.training import OBJECTIVES
+from btr.training.batches import BatchBy
 
 MAX_PROBLEMS = 3  # of a recipe that one message names
 
@@ -82,6 +83,8 @@ class Optimizer(Part):
     schedule: Literal["constant", "linear", "inverse-sqrt"] = "constant"
     warmup_epochs: float = Field(0.0, ge=0)
     warmup_steps: int = Field(0, ge=0)
+    # the rate rises to its peak, or is held at it from the start, as in the authors' runs of BERT and RoBERTa
+    warmup: Literal["linear", "constant"] = "linear"
     weight_decay: float = Field(0.0, ge=0)
     clip: float | None = Field(1.0, gt=0)  # the largest norm of the gradient
 
@@ -99,6 +102,7 @@ class ValidationSettings(Part):
 
     gold: list[str] = []  # M2 files
     candidates: str | None = None  # to rerank; a base model writes its own
+    partner: str | None = None  # r2l: the base model, whose L2R scores are added
     metric: Literal["m2", "errant"] = "m2"
     top: int = Field(5, gt=0)  # a_pred
     sentences: int | None = Field(None, gt=0)  # from the start of the set; None: all
@@ -130,8 +134,9 @@ class Recipe(Part):
     seed: int = Field(0, ge=0)
     epochs: int | None = Field(None, gt=0)
     steps: int | None = Field(None, gt=0)
-    batch_tokens: int = Field(1 << 20, gt=0)  # per update, both sides
+    batch_tokens: int = Field(1 << 20, gt=0)  # per update
     micro_tokens: int = Field(1 << 14, gt=0)  # in memory at once
+    batch_by: BatchBy = "both_sides"  # how both are counted; longer_side: as fairseq does (training/batches.py)
     dropout: float | None = Field(None, ge=0, lt=1)  # None: as the model's configuration says
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on a GPU that has it
     freeze_embeddings: bool = False
@@ -174,6 +179,15 @@ class Recipe(Part):
             raise ValueError("the shares of average_with_start and average_with must add up to less than 1")
         if self.validation.gold and trained.reranker and not self.validation.candidates:
             raise ValueError("validating a reranker needs validation.candidates")
+        if self.validation.partner and not trained.partner:
+            raise ValueError(
+                f"validation.partner is for kinds whose scores are added to another's, not for {self.kind}"
+            )
+        if self.batch_by == "longer_side" and self.batch_tokens % min(self.micro_tokens, self.batch_tokens):
+            raise ValueError(
+                "with batch_by: longer_side an update has a fixed number of batches; make batch_tokens a multiple of "
+                "micro_tokens"
+            )
         return self
 
 

@@ -9,9 +9,12 @@ from typing import Any
 from btr.corpus.files import PathLike, read_lines
 from btr.corpus.parallel import parse_json
 from btr.errors import InputError
+from btr.training import OBJECTIVES
+from btr.training.recipe import read_yaml
 
 SCORE = "f0.5"  # the score that chooses the best model
 LOG = "log.jsonl"
+RECIPE = "recipe.yaml"
 FACTS = "run.json"
 WITHOUT_THRESHOLD = "0.0"  # key of a validation's grid
 
@@ -83,6 +86,7 @@ class History:
 
     updates: list[Update]
     validations: list[Validation]
+    loss_per: str | None = None  # losses are in nats per this; None if the run's recipe is not there
 
     @property
     def best(self) -> Validation | None:
@@ -104,7 +108,18 @@ def read_history(run: PathLike) -> History:
             validations[record.step] = record
     if not updates and not validations:
         raise InputError(f"{path}: has no update yet; wait for the run's first.")
-    return History([updates[step] for step in sorted(updates)], [validations[step] for step in sorted(validations)])
+    return History(
+        [updates[step] for step in sorted(updates)], [validations[step] for step in sorted(validations)], loss_per(run)
+    )
+
+
+def loss_per(run: PathLike) -> str | None:
+    """Return what the losses of a run are a mean over, such as masked tokens, by the kind in its recipe."""
+    path = Path(run) / RECIPE
+    if not path.is_file():
+        return None
+    kind = read_yaml(path, "recipe", "recipes are in the folder recipes/", "kind, model and data").get("kind")
+    return OBJECTIVES[kind].loss_per if isinstance(kind, str) and kind in OBJECTIVES else None
 
 
 def read_records(path: Path) -> Iterator[Update | Validation]:

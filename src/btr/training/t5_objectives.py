@@ -105,10 +105,14 @@ class Seq2Seq(Objective):
 
 
 class RightToLeft(Seq2Seq):
-    """A T5 learns to write targets from the last word to the first."""
+    """A T5 learns to write targets from the last token to the first: a word's pieces are reversed too.
+
+    As in the paper, R2L has no λ, and is chosen by the sum of its score and L2R's (section 5.1).
+    """
 
     model_kind = reranker = "r2l"
-    description = "A right-to-left reranker: a T5 that writes corrections from the last word to the first."
+    tunes_threshold, partner = False, "l2r"
+    description = "A right-to-left reranker: a T5 that writes corrections from the last token to the first."
     limits = "It chooses among the candidates that a base model wrote; the paper adds the base model's score."
 
     def order(self, target: Tokens) -> Tokens:
@@ -125,6 +129,7 @@ class MaskedTarget(Seq2Seq):
 
     model_kind = reranker = "btr"
     settings: ClassVar[tuple[str, ...]] = ("mask_share", "spans", "negatives", "focus_share")
+    loss_per = "masked token"
     description = (
         "A Bidirectional Transformer Reranker: a T5 whose decoder sees both sides of every token that it scores."
     )

@@ -1,4 +1,9 @@
-"""How good a model is after an epoch: its score on a validation set, for a reranker over all thresholds."""
+"""How good a model is after an epoch: its score on a validation set.
+
+As in the paper, a BTR or a RoBERTa has the score of its best threshold λ; thresholds whose score is that of the base
+candidates are ignored, as in its Tables 14 and 15. R2L and BERT have no threshold, and R2L's scores are added to those
+of its L2R partner. An objective says of itself whether it has a threshold and a partner.
+"""
 
 import tempfile
 from itertools import islice
@@ -11,7 +16,7 @@ from btr.candidates.transformers_engine import TransformersEngine
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import file_signature
 from btr.corpus.m2 import read_m2
-from btr.corpus.scores import Scored
+from btr.corpus.scores import Scored, Scores
 from btr.decisions import Settings, decide
 from btr.decisions.decide import eligible
 from btr.decisions.grid import DecisionGrid
@@ -21,9 +26,10 @@ from btr.metrics.base import Metric
 from btr.metrics.errant import Errant
 from btr.metrics.m2 import M2
 from btr.models.load import LoadedModel
-from btr.rerankers.base import Ensemble, Reranker
-from btr.rerankers.model_free import Base
+from btr.rerankers import load_reranker
+from btr.rerankers.base import Reranker
 from btr.resume import windows
+from btr.training import OBJECTIVES
 from btr.training.objective import Objective
 from btr.training.recipe import Recipe, ValidationSettings, expand
 from btr.training.records import Measures
@@ -34,6 +40,7 @@ class Validator:
 
     def __init__(self, recipe: Recipe) -> None:
         self.settings, self.gap = recipe.validation, recipe.objective.gap
+        self.objective = OBJECTIVES[recipe.kind]
         self.metric, self.sources, self.targets = read_gold(self.settings)
         self.rows: list[Candidates] = []
         if self.settings.candidates:
@@ -43,6 +50,7 @@ class Validator:
             self.rows = [row.select(eligible(row, settings)) for row in rows]
             if [row.source.split() for row in self.rows] != [source.split() for source in self.sources]:
                 raise InputError(f"{path}: does not have the sources of the validation set; are both in order?")
+        self.added, self.added_kinds = self.score_partners()
 
     def measure(self, objective: Objective) -> Measures:
         """Return the scores of an objective's model as it is now."""
@@ -76,12 +84,13 @@ class Validator:
         return Measures(self.metric.score(texts).scores, signature=self.metric.signature())
 
     def measure_reranker(self, reranker: Reranker) -> Measures:
-        """Return the scores with the best threshold, and without one."""
-        everything = reranker if self.gap is None else Ensemble([reranker, Base()])
-        grid = DecisionGrid(self.metric, score_all(everything, self.rows), everything.kinds)
+        """Return the scores at the threshold that counts, and those at all others."""
+        own = score_all(reranker, self.rows)
+        scored = [Scored(row.candidates, (*row.scores, *more)) for row, more in zip(own, self.added)]
+        grid = DecisionGrid(self.metric, scored, (*reranker.kinds, *self.added_kinds))
         choices = grid.choose([Settings(threshold=threshold) for threshold in THRESHOLDS])
         *values, base = map(float, grid.values(choices))  # at the last threshold the base candidates stay
-        best = values.index(max(values))
+        best = best_threshold(values, base) if self.objective.tunes_threshold else 0
         gold_first, gold_f = self.rank_gold(reranker)
         return Measures(
             grid.score(choices[best]).scores,
@@ -92,6 +101,19 @@ class Validator:
             grid={f"{threshold:.1f}": value for threshold, value in zip(THRESHOLDS, values)},
             signature=self.metric.signature(),
         )
+
+    def score_partners(self) -> tuple[list[tuple[Scores, ...]], tuple[str, ...]]:
+        """Return the scores that are added to those of the model, once for all epochs, and the kinds that gave them.
+
+        They are the partner's, and with a gap the base model's own log-probabilities.
+        """
+        names = [] if self.gap is None else ["base"]
+        if self.settings.partner:
+            names.append(f"{self.objective.partner}:{expand(self.settings.partner)}")
+        if not names:
+            return [() for _ in self.rows], ()
+        partners = load_reranker(names)
+        return [scored.scores for scored in score_all(partners, self.rows)], partners.kinds
 
     def rank_gold(self, reranker: Reranker) -> tuple[float, float]:
         """Return how often gold is preferred to the candidates, in percent, and its mean f(y|x) among them."""
@@ -106,6 +128,15 @@ class Validator:
             100 * sum(decision.suggestion == 0 for decision in decisions) / count,
             sum(decision.probabilities[0] for decision in decisions) / count,
         )
+
+
+def best_threshold(values: list[float], base: float) -> int:
+    """Return the index of the highest score, the first of equals; scores equal to the base candidates' are ignored.
+
+    Such a score says nothing about the reranker, of which nothing was accepted. It counts only if there is no other.
+    """
+    others = [value for value in values if value != base]
+    return values.index(max(others or values))
 
 
 def score_all(reranker: Reranker, rows: list[Candidates]) -> list[Scored]:
