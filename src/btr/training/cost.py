@@ -230,7 +230,7 @@ def count_expected(objective: Objective) -> Counts:
 
 def batch_size(objective: Objective, example: Example) -> int:
     """Return the tokens of an example as batch_tokens counts them."""
-    if getattr(objective.recipe, "batch_by", None) == "longer_side":
+    if objective.recipe.batch_by == "longer_side":
         rows, longest, source = objective.shape(example)
         return rows * max(longest, source)
     return objective.size(example)
@@ -247,9 +247,7 @@ def whole_parts(mean: float, count: int) -> Iterator[tuple[int, float]]:
 def plan(recipe: Recipe, sizes: NDArray[Any], shapes: NDArray[Any]) -> list[list[list[int]]]:
     """Return the updates of the first epoch."""
     micro = min(recipe.micro_tokens, recipe.batch_tokens)
-    by = getattr(recipe, "batch_by", None)
-    how: dict[str, Any] = {"batch_by": by} if by else {}
-    return plan_epoch(sizes, shapes, recipe.seed, 0, micro, recipe.batch_tokens, **how)
+    return plan_epoch(sizes, shapes, recipe.seed, 0, micro, recipe.batch_tokens, recipe.batch_by)
 
 
 def make_layers(recipe: Recipe, model: Any, vocabulary: int | None) -> T5Layers | EncoderLayers:
