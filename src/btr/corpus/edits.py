@@ -98,6 +98,8 @@ class EditTable:
         usable, edits = record.get("usable"), record.get("edits")
         if not isinstance(edits, list) or not isinstance(usable, list):
             raise InputError(f'{where}: has no "edits"; is this a file of edit tables (btr score --edits)?')
+        if not all(type(index) is int and 0 <= index < len(candidates.texts) for index in usable):
+            raise InputError(f'{where}: "usable" names a candidate that is not there.')
         checked = tuple(CandidateEdit.from_dict(edit, rerankers, where) for edit in edits)
         words = len(candidates.source.split())
         if any(edit.key.end > words or not set(edit.candidates) <= set(usable) for edit in checked):

@@ -69,13 +69,13 @@ def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge
 
     numbers = np.concatenate([np.zeros((0, len(features))), *(feature_rows(each, features) for each in sets)])
     labels = np.concatenate([label for each in sets for label in each.labels]) if sets else np.zeros(0)
-    if len(set(labels.tolist())) < 2:
+    complete = ~np.isnan(numbers).any(1)
+    if len(set(labels[complete].tolist())) < 2:
         raise InputError("a judge needs edits that are right and edits that are wrong; give it more sentences.")
     sizes = [sum(map(len, each.labels)) for each in sets]
     roots = np.sqrt(np.maximum(sizes, 1))
     shares = np.repeat(sum(sizes) / roots.sum() / roots, sizes)
     kinds = [edit.type for each in sets for table in each.tables for edit in table.edits]
-    complete = ~np.isnan(numbers).any(1)
     counts = Counter(np.array(kinds)[complete].tolist())
     types = sorted(kind for kind, count in counts.items() if count >= MIN_EDITS_PER_TYPE)
     one_hot = np.array([[kind[:1] == name for name in OPERATIONS] + [kind == name for name in types] for kind in kinds])

@@ -83,12 +83,16 @@ class Judges:
 
     def select(self, table: EditTable, rerankers: Sequence[str]) -> Judge:
         """Return the first judge whose features are all known of a table's edits."""
-        known = set(available_features(table, rerankers))
-        for judge in self.judges:
-            if set(judge.names) <= known:
-                return judge
-        missing = sorted(set(self.judges[-1].names) - known)
+        judge = self.find(table, rerankers)
+        if judge is not None:
+            return judge
+        missing = sorted(set(self.judges[-1].names) - set(available_features(table, rerankers)))
         raise InputError(f"no judge can do without {', '.join(missing)}; fit one with 'btr tune --edits'.")
+
+    def find(self, table: EditTable, rerankers: Sequence[str]) -> Judge | None:
+        """Return the first judge whose features are all known of a table's edits; None if there is none."""
+        known = set(available_features(table, rerankers))
+        return next((judge for judge in self.judges if set(judge.names) <= known), None)
 
     def confidences(self, table: EditTable, rerankers: Sequence[str] = ()) -> list[float]:
         """Return the confidence of each edit, by the first judge whose features are all known.
@@ -98,20 +102,20 @@ class Judges:
         """
         if not table.edits:
             return []
-        judge, alone = self.select(table, rerankers), self.without(self.reranker_kinds)
+        judge, alone = self.select(table, rerankers), self.without(self.reranker_kinds).find(table, ())
         values = judge.confidences(table, rerankers)
-        if alone.judges and set(judge.names) & set(self.reranker_kinds):
-            first = alone.select(table, ()).confidences(table)
+        if alone is not None and set(judge.names) & set(self.reranker_kinds):
+            first = alone.confidences(table)
             values = np.where(np.isnan(values) | is_settled(first), first, values)
         return [float(value) for value in np.nan_to_num(values)]
 
     def unsettled(self, table: EditTable) -> list[bool]:
         """Return for each edit whether rerankers must be asked."""
-        alone = self.without(self.reranker_kinds)
-        if not table.edits or not alone.judges:
+        alone = self.without(self.reranker_kinds).find(table, ())
+        if alone is None:
             return [True] * len(table.edits)
-        settled: list[bool] = (~is_settled(alone.select(table, ()).confidences(table))).tolist()
-        return settled
+        unsettled: list[bool] = (~is_settled(alone.confidences(table))).tolist()
+        return unsettled
 
     def without(self, kinds: Sequence[str]) -> "Judges":
         """Return the judges that need none of these kinds of rerankers."""

@@ -1,0 +1,154 @@
+"""Judges are fitted on made-up edits whose truth is known."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from judged import make_judge, make_table
+
+from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
+from btr.decisions.fit_judge import MIN_EDITS_PER_TYPE, LabelledSet, fit_judge, label_edits
+from btr.decisions.tune_edits import fit_judges
+from btr.errors import InputError
+from btr.metrics.gold import load_gold
+
+TRUTH = make_judge({"log_ratio": 0.8, "lm": 0.5}, -0.6, {"R": 0.4}, {"R:SPELL": 1.0})
+
+
+def draw(count, seed, truth=TRUTH, name="made-up", log_probs=True):
+    """Return edits that are right with the probabilities that a judge gives them."""
+    luck = random.Random(seed)
+    tables, labels = [], []
+    for _ in range(count):
+        better = luck.uniform(-2.5, 2.5)
+        kind = luck.choice(["R:SPELL", "R:VERB", "M:DET"])
+        edit = (1, 2, "x", kind, [luck.choice([0, 1])], [luck.uniform(-4, 4)])
+        table = make_table("a b c", ("a x c", "a b c"), (better, 0.0), edit)
+        labels.append(np.array([luck.random() < truth.confidences(table, ("lm",))[0]]))
+        tables.append(table if log_probs else make_table("a b c", ("a x c", "a b c"), None, edit))
+    return LabelledSet(name, tables, ("lm",), labels, ("lm:x",))
+
+
+def test_weights_are_found_again():
+    judge = fit_judge([draw(6_000, 1)], ["log_ratio", "lm"])
+    assert judge.features == pytest.approx(TRUTH.features, abs=0.1)
+    assert judge.types["R:SPELL"] - judge.types["R:VERB"] == pytest.approx(1.0, abs=0.2)
+    for kind in ("R:SPELL", "R:VERB", "M:DET"):
+        assert judge.type_weight(kind) == pytest.approx(TRUTH.type_weight(kind), abs=0.2)
+    assert judge.fitted_on == ("made-up",)
+    fresh = draw(500, 2)
+    for table in fresh.tables:
+        assert judge.confidences(table, ("lm",)) == pytest.approx(TRUTH.confidences(table, ("lm",)), abs=0.06)
+
+
+def distance(judge, other, labelled):
+    """Return the mean distance of two judges' log-odds."""
+    pairs = [(judge.logits(table, ("lm",)), other.logits(table, ("lm",))) for table in labelled.tables]
+    return float(np.mean([np.abs(one - two).mean() for one, two in pairs]))
+
+
+def test_a_hundred_sentences_adapt_a_judge():
+    """The users' edits are right more often than the prior thinks: fitting alone on a hundred edits is far worse."""
+    mine = make_judge({"log_ratio": 0.8, "lm": 0.5}, 0.6, {"R": 0.4}, {"R:SPELL": 1.0})
+    fresh = draw(300, 99, mine)
+    adapted, alone = [], []
+    for seed in range(5):
+        few = [draw(100, seed, mine)]
+        adapted.append(distance(fit_judge(few, ["log_ratio", "lm"], TRUTH), mine, fresh))
+        alone.append(distance(fit_judge(few, ["log_ratio", "lm"]), mine, fresh))
+    assert np.mean(adapted) < np.mean(alone)
+    assert np.mean(adapted) < distance(TRUTH, mine, fresh) / 1.5
+    judge = fit_judge([draw(100, 0, mine)], ["log_ratio", "lm"], TRUTH)
+    assert judge.fitted_on == ("toy", "made-up")
+    assert set(judge.names) == set(TRUTH.names)
+
+
+def test_a_right_prior_stays_nearly_as_it_is():
+    assert distance(fit_judge([draw(3_000, 5)], ["log_ratio", "lm"], TRUTH), TRUTH, draw(300, 6)) < 0.15
+
+
+def test_sets_count_by_the_square_roots_of_their_edits():
+    """4,900 edits against 100: 70 to 10, an eighth of the weight for the small set, and not a fiftieth.
+
+    All edits of a set are alike but for being right, so the confidence is the weighted share of the right ones.
+    """
+
+    def alike(count, right):
+        table = make_table("a b c", ("a x c", "a b c"), (0.0, 0.0), (1, 2, "x", "R:OTHER", [0]))
+        return LabelledSet("s", [table] * count, (), [np.array([k < right]) for k in range(count)])
+
+    judge = fit_judge([alike(4_900, 980), alike(100, 90)], ["log_ratio"])
+    (confidence,) = judge.confidences(alike(1, 1).tables[0])
+    assert confidence == pytest.approx(0.875 * 0.2 + 0.125 * 0.9, abs=1e-3)
+
+
+def test_rare_types_have_no_weight():
+    labelled = draw(200, 3)
+    rare = make_table("a b c", ("a x c", "a b c"), (0.0, 0.0), (1, 2, "x", "R:RARE", [0], [0.0]))
+    more = [rare] * (MIN_EDITS_PER_TYPE - 1)
+    labels = [*labelled.labels, *(np.array([True]) for _ in more)]
+    judge = fit_judge([LabelledSet("s", [*labelled.tables, *more], ("lm",), labels)], ["log_ratio", "lm"])
+    assert "R:RARE" not in judge.types
+    more.append(rare)
+    labels.append(np.array([True]))
+    judge = fit_judge([LabelledSet("s", [*labelled.tables, *more], ("lm",), labels)], ["log_ratio", "lm"])
+    assert judge.types["R:RARE"] > 0
+
+
+def test_edits_that_a_reranker_cant_tell_have_no_part():
+    """Their labels are all wrong here, so that they would do harm."""
+    labelled = draw(2_000, 1)
+    odd = make_table("a b c", ("a x c", "a b c"), (3.0, 0.0), (1, 2, "x", "R:SPELL", [0], [None]))
+    tables, labels = [*labelled.tables, *[odd] * 500], [*labelled.labels, *[np.array([False])] * 500]
+    more = LabelledSet("s", tables, ("lm",), labels)
+    assert fit_judge([more], ["log_ratio", "lm"]).features == pytest.approx(
+        fit_judge([labelled], ["log_ratio", "lm"]).features, abs=0.05
+    )
+
+
+@pytest.mark.parametrize("odds", [None, 0.5])
+def test_edits_that_are_all_right_are_one_sentence(odds):
+    table = make_table("a b c", ("a x c",), (0.0,), (1, 2, "x", "R:OTHER", [0], [odds]))
+    wrong = make_table("a b c", ("a x c",), (0.0,), (1, 2, "x", "R:OTHER", [0], [None]))
+    labelled = LabelledSet("s", [table, table, wrong], ("lm",), [np.array([True])] * 2 + [np.array([False])])
+    with pytest.raises(InputError, match="a judge needs edits that are right and edits that are wrong"):
+        fit_judge([labelled], ["log_ratio", "lm"])
+    with pytest.raises(InputError, match="a judge needs edits"):
+        fit_judge([], ["log_ratio"])
+
+
+def test_a_set_without_log_probabilities_has_a_part_in_the_judges_that_need_none():
+    judges = fit_judges([draw(300, 1, name="with"), draw(300, 2, name="without", log_probs=False)])
+    assert [judge.names for judge in judges] == [
+        (*WITH_LOG_PROBS, "lm"), WITH_LOG_PROBS, (*WITHOUT_LOG_PROBS, "lm"), WITHOUT_LOG_PROBS,
+    ]  # fmt: skip
+    assert [judge.fitted_on for judge in judges] == [("with",), ("with",), ("with", "without"), ("with", "without")]
+    only = fit_judges([draw(300, 2, log_probs=False)])
+    assert [judge.names for judge in only] == [(*WITHOUT_LOG_PROBS, "lm"), WITHOUT_LOG_PROBS]
+
+
+def test_labels(tmp_path):
+    """An edit is right if an annotator made it, or if ERRANT finds it between the source and an annotator's text."""
+    (tmp_path / "gold.m2").write_text(
+        "S He go home in morning .\n"
+        "A 1 5|||X|||goes home in the morning|||REQUIRED|||-NONE-|||0\n"  # ERRANT: go → goes, the inserted
+        "A 1 2|||X|||went||gone|||REQUIRED|||-NONE-|||1\n\n"
+    )
+    keys = [(1, 2, "goes"), (1, 2, "gone"), (1, 2, "went"), (1, 5, "goes home in the morning"), (4, 4, "the")]
+    wrong = [(4, 4, "a"), (1, 2, "go")]
+    edits = [(*key, "R:OTHER", [0]) for key in keys + wrong]
+    table = make_table("He go home in morning .", ("x",), None, *edits)
+    for metric in ("m2", "errant"):
+        (labels,) = label_edits([table], load_gold(metric, gold=tmp_path / "gold.m2"))
+        assert labels.tolist() == [True] * len(keys) + [False] * len(wrong)
+
+
+def test_labels_by_references(tmp_path):
+    (tmp_path / "source").write_text("He go .\n")
+    (tmp_path / "reference").write_text("He goes .\n")
+    gold = load_gold("gleu", source=tmp_path / "source", reference=[tmp_path / "reference"])
+    keys = (1, 2, "goes"), (1, 2, "went")
+    table = make_table("He go .", ("x",), None, *((*key, "R:OTHER", [0]) for key in keys))
+    assert label_edits([table], gold)[0].tolist() == [True, False]
+    assert math.isfinite(gold.metric.score(["He goes ."]).value)

@@ -1,0 +1,40 @@
+"""Edit tables and judges that are small enough to be worked out by hand."""
+
+import json
+
+from btr.corpus.candidates import Candidates
+from btr.corpus.edits import CandidateEdit, EditKey, EditTable
+from btr.decisions.judge import Judge, Judges
+
+PLAIN = {"log_ratio": 1.0, "base": 0.5}  # features of a judge that asks no reranker
+RANKS = {"rank_posterior": 1.0, "base": 0.5}  # and of one that needs no log-probabilities
+
+
+def make_table(source, texts, log_probs, *edits, flags=None):
+    """Make a table; an edit is (start, end, correction, type, candidates), and the log-odds if there are any."""
+    made = [CandidateEdit(EditKey(*edit[:3]), edit[3], tuple(edit[4]), *map(tuple, edit[5:])) for edit in edits]
+    row = Candidates(source, tuple(texts), log_probs and tuple(log_probs), flags or {})
+    return EditTable(row, tuple(range(len(texts))), tuple(made))
+
+
+def make_judge(features, intercept=0.0, operations=None, types=None, fitted_on=("toy",)):
+    return Judge(features, operations or {}, types or {}, intercept, tuple(fitted_on))
+
+
+def make_judges(*features, rerankers=(), intercept=0.0):
+    return Judges(tuple(make_judge(each, intercept) for each in features), tuple(rerankers), "judge:by-hand")
+
+
+def write_judge(path, *features, rerankers=(), intercept=0.0):
+    """Write a file of judges with these features, in order of preference."""
+    judges = [make_judge(each, intercept).to_dict() for each in features]
+    path.write_text(json.dumps({"rerankers": list(rerankers), "judges": judges}))
+    return path
+
+
+def write_tables(path, tables, *kinds, **header):
+    """Write a file of edit tables with log-odds of rerankers of these kinds."""
+    names = [{"kind": kind, "signature": f"{kind}|version:1"} for kind in kinds]
+    lines = [{"edits": True, "rerankers": names, **header}, *(table.to_dict() for table in tables)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
