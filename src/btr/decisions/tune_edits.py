@@ -97,8 +97,28 @@ def tune_edits(
         )
     else:
         sets = [read_set(path, load_edit_gold(each)) for path, each in zip(paths, golds)]
-    rerankers = common_rerankers(sets, paths)
-    priors = read_judges(judge).judges if judge is not None else ()
+    check_rerankers(sets, paths)
+    result = tune_sets(
+        sets,
+        priors=read_judges(judge).judges if judge is not None else (),
+        base_edits_only=base_edits_only,
+        folds=folds,
+        cutoffs=cutoffs,
+    )
+    if output is not None:
+        write_judges(output, result.judges, result.rerankers)
+    return result
+
+
+def tune_sets(
+    sets: Sequence[GoldSet],
+    *,
+    priors: Sequence[Judge] = (),
+    base_edits_only: bool = False,
+    folds: int = FOLDS,
+    cutoffs: Sequence[float] = CUTOFFS,
+) -> TunedJudge:
+    """Fit judges on labelled sets of the same rerankers together, choose the cut-off, and cross-validate both."""
     if not 2 <= folds <= min(len(each.labelled.tables) for each in sets):
         raise InputError(f"the sentences of a set can't be dealt into {folds} folds.")
     confidences, fold_cutoffs, choices = cross_validate(sets, priors, folds, cutoffs, base_edits_only)
@@ -109,8 +129,7 @@ def tune_edits(
         measure(each, values, texts, cutoffs, base_edits_only)
         for each, values, texts in zip(sets, confidences, choices)
     ]  # fmt: skip
-    if output is not None:
-        write_judges(output, judges, rerankers)
+    rerankers = sets[0].labelled.reranker_names
     return TunedJudge(tuple(judges), rerankers, cutoff, fold_cutoffs, tuple(cutoffs), tuple(tuned))
 
 
@@ -141,13 +160,11 @@ def load_edit_gold(path: PathLike) -> Gold:
     return gold if is_errant else load_gold("m2", gold=path)
 
 
-def common_rerankers(sets: Sequence[GoldSet], paths: Sequence[PathLike]) -> tuple[str, ...]:
-    """Return the names of the rerankers that all files have log-odds of."""
-    names = sets[0].labelled.reranker_names
+def check_rerankers(sets: Sequence[GoldSet], paths: Sequence[PathLike]) -> None:
+    """Refuse files that don't have log-odds of the same rerankers."""
     for each, path in zip(sets, paths):
-        if each.labelled.reranker_names != names:
+        if each.labelled.reranker_names != sets[0].labelled.reranker_names:
             raise InputError(f"{path}: has log-odds of other rerankers than {paths[0]}.")
-    return names
 
 
 def fit_judges(sets: Sequence[LabelledSet], priors: Sequence[Judge] = ()) -> list[Judge]:

@@ -1,0 +1,123 @@
+"""The sets that judges are fitted on and measured with, and their edit tables, which are kept in a work folder.
+
+A set's files in the folder are its gold (`conll13.m2`; of JFLEG `jfleg.src` and `jfleg.ref0` to `jfleg.ref3`), its
+candidates (`conll13.candidates.jsonl`) and its edit tables (`conll13.edits.jsonl`). What is there is not made again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import btr
+from btr.corpus.edits import EditTable, read_edit_tables
+from btr.corpus.files import read_lines, write_lines
+from btr.correction import DEFAULT_MODEL
+from btr.correction.loading import LENGTH_PENALTY, MAX_LENGTH
+from btr.decisions.tune_edits import GoldSet, load_edit_gold, read_set
+from btr.metrics.gold import Gold, load_gold
+
+LANGUAGE_MODEL = "lm:smollm2-135m"
+PAPER = "paper"  # the paper's own T5GEC candidates of CoNLL-13
+FITTED_ON = "conll13", "wi", "fce"
+JFLEG = "jfleg"
+NAMES = {
+    "conll13": "CoNLL-13",
+    "wi": "W&I dev",
+    "fce": "FCE dev",
+    "jfleg": "JFLEG dev",
+    "paper": "the paper's candidates of CoNLL-13",
+}
+CORPORA = {
+    "conll13": ["conll13/cleaned.m2"],
+    "wi": [f"wi/{level}.dev.gold.bea19.m2" for level in "ABC"],
+    "fce": ["fce/fce.dev.m2"],
+}
+REFERENCES = 4  # of JFLEG
+
+
+def file_name(reranker: str) -> str:
+    """Return a reranker's name as part of a file's name."""
+    return reranker.replace(":", "-").replace("/", "-")
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """The corpora, the work folder, and how many sentences of each set are used (None: all)."""
+
+    data: Path
+    work: Path
+    sentences: int | None = None
+
+    def path(self, name: str, kind: str) -> Path:
+        """Return the path of one of a set's files."""
+        return self.work / f"{name}.{kind}"
+
+    def sources(self, name: str) -> Path:
+        """Write a set's gold to the work folder; return the file that has its sources."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        if name == JFLEG:
+            folder = self.data / "jfleg-dev"
+            kinds = {"src": "dev.src", **{f"ref{k}": f"dev.ref{k}" for k in range(REFERENCES)}}
+            for kind, file in kinds.items():
+                if not self.path(name, kind).exists():
+                    write_lines(self.path(name, kind), islice(read_lines(folder / file), self.sentences))
+            return self.path(name, "src")
+        path = self.path(name, "m2")
+        if not path.exists():
+            texts = [(self.data / file).read_text(encoding="utf-8") for file in CORPORA[name]]
+            blocks = [block for text in texts for block in text.strip().split("\n\n")]
+            path.write_text("\n\n".join(blocks[: self.sentences]) + "\n\n", encoding="utf-8")
+        return path
+
+    def gold(self, name: str) -> Gold:
+        """Load a set's gold: M2 for CoNLL-13, ERRANT for W&I and FCE, GLEU for JFLEG."""
+        path = self.sources("conll13" if name == PAPER else name)
+        if name != JFLEG:
+            return load_edit_gold(path)
+        references = [self.path(name, f"ref{k}") for k in range(REFERENCES)]
+        return load_gold("gleu", source=path, reference=references)
+
+    def candidates(self, name: str) -> Path:
+        """Return a set's candidates, as `btr correct` writes them; the paper's are given."""
+        path = self.path(name, "candidates.jsonl")
+        if path.exists():
+            return path
+        if name == PAPER:
+            given = self.data / "conll13" / "t5gec-candidates.jsonl"
+            self.work.mkdir(parents=True, exist_ok=True)
+            write_lines(path, islice(read_lines(given), self.sentences))
+        else:
+            btr.generate(
+                self.sources(name), DEFAULT_MODEL, path, engine="ctranslate2", dtype="int8", max_length=MAX_LENGTH,
+                length_penalty=LENGTH_PENALTY,
+            )  # fmt: skip
+        return path
+
+    def tables(self, name: str, reranker: str = LANGUAGE_MODEL) -> Path:
+        """Return a set's edit tables with a reranker's log-odds."""
+        kind = "edits.jsonl" if reranker == LANGUAGE_MODEL else f"{file_name(reranker)}.edits.jsonl"
+        path = self.path(name, kind)
+        if not path.exists():
+            needs_model = ":" in reranker
+            btr.score(self.candidates(name), reranker, path, edits=True, int8=needs_model)
+        return path
+
+    def read(self, name: str) -> GoldSet:
+        """Read a set's edit tables, and label them by its gold."""
+        return read_set(self.tables(name), self.gold(name))
+
+    def with_rerankers(self, each: GoldSet, rerankers: Sequence[str]) -> GoldSet:
+        """Return a set with the log-odds of these rerankers and no others."""
+        columns, names, kinds = [], [], []
+        for reranker in rerankers:
+            header, stream = read_edit_tables(self.tables(each.labelled.name, reranker))
+            columns.append([[edit.log_odds[0] for edit in table.edits] for table in stream])
+            names += [str(name) for name in header.rerankers]
+            kinds += header.kinds
+        tables: list[EditTable] = [
+            table.with_log_odds([column[number] for column in columns])
+            for number, table in enumerate(each.labelled.tables)
+        ]
+        labelled = replace(each.labelled, tables=tables, rerankers=tuple(kinds), reranker_names=tuple(names))
+        return replace(each, labelled=labelled)
