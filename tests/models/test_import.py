@@ -33,7 +33,7 @@ ROWS = [
     Candidates("he have two cat .", ("he has two cats .", "he have two cats .", "she goes .")),
     Candidates("I has a dog", ("I have a dog", "I has a dogs .")),
 ]
-SHAPE = {"num_layers": 2, "num_decoder_layers": 3}  # unlike, to tell them apart
+SHAPE = {"num_layers": 3, "num_decoder_layers": 2}  # unlike, to tell them apart
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def refused(place):
     width = 32
     final, head = "decoder__final_layer_norm__weight", "lm_head__weight"
     gate = "encoder__block__0__layer__1__DenseReluDense__wi_0__weight"
-    query = "decoder__block__2__layer__1__EncDecAttention__q__weight"
+    query = "decoder__block__1__layer__1__EncDecAttention__q__weight"
     tied = {**state_of(place / "btr")}
     del tied[PREFIX + "lm_head.weight"]
     fairseq = {"encoder.layers.0.self_attn.k_proj.weight": torch.ones(2, 2)}
