@@ -103,6 +103,8 @@ def shrink_plan():
     for part in ("candidates", "decoding"):
         for candidates in plan[part].values():
             candidates["max_length"] = 25
+    for method in plan["decoding"].values():
+        method["size"] = 5  # the number of groups of diverse beam search
     for dataset in plan["sets"].values():
         dataset.pop("sentences")
         dataset.pop("tokens")
@@ -118,11 +120,10 @@ def ran(tmp_path_factory):
     write_models(folder)
     shrink_recipes(folder, folder / "data")
     (folder / "study.yaml").write_text(yaml.safe_dump(shrink_plan(), sort_keys=False))
-    patch = pytest.MonkeyPatch()
-    patch.chdir(folder)
-    patch.setenv("BTR_DATA", str(folder / "data"))
-    yield folder, btr.study("study.yaml", "report", beside="paper")
-    patch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("BTR_DATA", str(folder / "data"))
+        yield folder, btr.study("study.yaml", "report", beside="paper")
     shutil.rmtree(folder, ignore_errors=True)
 
 
