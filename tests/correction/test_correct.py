@@ -120,7 +120,7 @@ def test_json_has_all_that_is_known():
         "end": 13,
         "source": "I has it .",
         "edits": [{"start": 6, "end": 9, "original": "has", "replacement": "have", "type": "R:VERB:SVA"}],
-        "tokens": [[1, 2, "R:VERB:SVA", "have"]],
+        "tokens": [[1, 2, "R:VERB:SVA", "have", None]],
         "verdict": "equal",
         "index": 0,
         "suggestion": 0,
@@ -335,16 +335,19 @@ def test_the_shipped_profile_does_not_apply_to_btr(tmp_path):
     assert corrector.note.startswith("profile minimal does not apply to btr")
 
 
-@pytest.mark.parametrize(
-    ("profile", "kinds", "weights"),
-    [("minimal", ("contrast", "base"), {"contrast": 2.0, "base": 1.0}), ("paper", ("btr",), {})],
-)
-def test_the_profile_chooses_the_rerankers_if_none_is_named(profile, kinds, weights):
-    corrector = Corrector.from_pretrained(profile=profile)
-    assert corrector.reranker.kinds == kinds
-    assert (corrector.settings.rerankers, corrector.settings.weights, corrector.note) == (kinds, weights, None)
-    assert corrector.model_name == "t5gec-small"
-    assert corrector.reranker_name == {"minimal": "contrast:btr-small + base", "paper": "btr:btr-small"}[profile]
+def test_the_profile_chooses_the_judge_or_the_rerankers_if_none_is_named():
+    judged = Corrector.from_pretrained(profile="minimal")
+    assert (judged.reranker, judged.settings.cutoff, judged.model_name) == (None, 0.35, "t5gec-small")
+    assert judged.judge is not None
+    assert "|judge:judge.json#" in judged.signature
+    assert judged.signature.endswith("|cutoff:0.35")
+    assert Corrector.from_pretrained(profile="fluency").settings.cutoff < 0.35
+    named = Corrector.from_pretrained(reranker=["contrast:btr-small", "base"])
+    assert (named.judge, named.settings.weights, named.note) == (None, {"contrast": 2.0, "base": 1.0}, None)
+    assert named.reranker_name == "contrast:btr-small + base"
+    paper = Corrector.from_pretrained(profile="paper")
+    assert (paper.judge, paper.settings.rerankers, paper.note) == (None, ("btr",), None)
+    assert paper.reranker_name == "btr:btr-small"
     with pytest.raises(InputError, match="there is no profile 'nice'; btr-small has fluency, minimal, paper"):
         Corrector.from_pretrained(profile="nice")
 

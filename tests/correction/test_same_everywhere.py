@@ -14,6 +14,7 @@ from btr.correction import DEFAULT_MODEL
 from btr.correction.correct import correct_file
 from btr.correction.corrector import Corrector
 from btr.correction.loading import LENGTH_PENALTY, MAX_LENGTH
+from btr.models.locate import locate_model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROFILE = {
@@ -109,12 +110,34 @@ def test_each_setting_counts(tmp_path, models, sources, change):
     assert result.texts == from_file == from_list
 
 
-@pytest.mark.parametrize(("profile", "count"), [("minimal", None), ("paper", 4)])  # `paper` takes more time
-def test_with_the_shipped_models(tmp_path, profile, count):
-    """No reranker is named: the profile says which."""
+def test_edit_by_edit_with_the_shipped_models(tmp_path):
+    """generate → score --edits → rerank --judge is what `correct` does; the language model has a part if it is here."""
+    sources, judge = EXAMPLES / "source.txt", locate_model(DEFAULT_MODEL)
+    corrector = Corrector.from_pretrained()
+    names = corrector.judge.judges.rerankers if corrector.judge.reranker else None
+    generated, tables = tmp_path / "candidates.jsonl", tmp_path / "edits.jsonl"
+    btr.generate(
+        sources, DEFAULT_MODEL, generated, engine="ctranslate2", dtype="int8", max_length=MAX_LENGTH,
+        length_penalty=LENGTH_PENALTY,
+    )  # fmt: skip
+    btr.score(generated, names, tables, int8=names is not None, edits=True)
+    result = btr.rerank_edits(tables, judge, tmp_path / "out.txt", cutoff=corrector.settings.cutoff)
+    from_file, from_list = all_in_one(tmp_path, sources, DEFAULT_MODEL, None, "minimal")
+    assert result.texts == from_file == from_list == list(read_lines(tmp_path / "out.txt"))
+    assert result.texts != list(read_lines(sources))
+    assert any(edit.made for sentence in result.sentences for edit in sentence.edits)
+    assert not all(edit.made for sentence in result.sentences for edit in sentence.edits)
+
+
+@pytest.mark.parametrize(
+    ("profile", "rerankers", "count"),
+    [("minimal", ["contrast:btr-small", "base"], None), ("paper", None, 4)],  # `paper` takes more time
+)
+def test_with_the_shipped_models(tmp_path, profile, rerankers, count):
+    """If no reranker is named, the profile says which."""
     sources = list(read_lines(EXAMPLES / "source.txt"))[:count]
     write_lines(tmp_path / "sources.txt", sources)
-    arguments = tmp_path / "sources.txt", DEFAULT_MODEL, None, profile
+    arguments = tmp_path / "sources.txt", DEFAULT_MODEL, rerankers, profile
     result = step_by_step(tmp_path, *arguments)
     from_file, from_list = all_in_one(tmp_path, *arguments)
     assert result.texts == from_file == from_list
