@@ -1,7 +1,7 @@
 """How good the shipped models are: t5gec-small alone, and with the judge's decisions. Makes the README's table.
 
 CoNLL-13 (M2), W&I dev (ERRANT, by level) and JFLEG dev (GLEU), for text as `btr correct --tokenized` reads it. The
-judge is fitted on CoNLL-13, W&I dev and FCE dev, so what counts there is cross-validated: each fifth of the sentences is
+judge is fitted on CoNLL-13, W&I dev and FCE dev, so what counts there is cross-validated: each fifth of them is
 decided by a judge and a cut-off of the other four. JFLEG had no part in fitting; there only the cut-off is
 cross-validated. The profile `paper` is btr-small's choice among whole candidates by the paper's rule; it takes some
 minutes more, and only `--paper` measures it. The speed is that of the models in sentences of CoNLL-13 per second of CPU
