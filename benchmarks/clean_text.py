@@ -1,7 +1,7 @@
 """Over-correction: false alarms per 1,000 words on clean native text, the base model alone against the judge.
 
-Nearly every edit of carefully edited native text is a false alarm. The sentences are from Wikipedia and from speeches at
-the United Nations ($BTR_DATA/text): finished ones of 8 to 40 words, without signs of lost markup, one per paragraph,
+Nearly every edit of carefully edited native text is a false alarm. The sentences are from Wikipedia and from speeches
+at the United Nations ($BTR_DATA/text): finished ones of 8 to 40 words, without signs of lost markup, one per paragraph,
 drawn with a fixed seed. (t5gec-small was trained with errors put into UN speeches, so that these are easier for it.)
 Candidates are written once and their edits scored once; then each cut-off is a cheap question.
 

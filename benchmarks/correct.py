@@ -1,11 +1,11 @@
-"""How fast `btr correct` is with the shipped models, and what share of the time reranking takes.
+"""How fast `btr correct` is with the shipped models, and what share of the time judging takes.
 
-Against the plain way: `transformers.generate` for a sentence at a time, then each token of as many candidates masked in
-a row of its own, in float32, as the paper's formula says. (`btr correct` scores two candidates only where the base
-model finds them almost equal, and masks only the tokens in which they differ, and some beside them.) Both get the same
-sentences, the plain way fewer of them, and are compared by tokens per second. The sentences are learners' own, from all
-over CoNLL-13, if BTR_DATA says where that is; else some written for this purpose, which have more errors, so that there
-is more to rerank.
+The default profile judges edit by edit: the time for that is printed beside the time for writing the candidates. The
+profile `paper`, which scores whole candidates, gets the same candidates. It is compared with the plain way, by
+tokens per second: `transformers.generate` for a sentence at a time, then each token of as many candidates masked in a
+row of its own, in float32, as the paper's formula says; the plain way gets fewer sentences. The sentences are learners'
+own, from all over CoNLL-13, if BTR_DATA says where that is; else some written for this purpose, which have more errors,
+so that there is more to decide.
 
     BTR_DATA=../shared/data python benchmarks/correct.py [--json] [--sentences 256] [--plain 4]
 """
@@ -24,6 +24,7 @@ from btr.corpus.m2 import read_m2
 from btr.correction import DEFAULT_MODEL
 from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import Corrector
+from btr.decisions.settings import PAPER
 from btr.models.load import load, start_token
 from btr.rerankers import SHIPPED_BTR
 from btr.rerankers.btr import mask_token
@@ -70,26 +71,34 @@ def plainly(base: Any, reranker: Any, sources: Sequence[str], beams: int, top: i
 
 def main() -> None:
     report = Report(__doc__ or "", sentences=256, plain=4)
-    corrector = Corrector.from_pretrained()
+    corrector, paper = Corrector.from_pretrained(), Corrector.from_pretrained(profile=PAPER)
     count, data = report.options["sentences"], os.environ.get("BTR_DATA")
     text = real_text(Path(data), count) if data else make_text(count)
     blocks: list[Block] = list(cut_blocks(text.splitlines(keepends=True)))
-    list(corrector.correct_blocks(blocks[:1]))  # warm up
+    for each in (corrector, paper):
+        list(each.correct_blocks(blocks[:1]))  # warm up
     whole, corrected = timed(lambda: list(corrector.correct_blocks(blocks)))
     sources = [sentence.source for block in corrected for sentence in block.sentences]
     writing, candidates = timed(lambda: generate_many(corrector.engine, sources, corrector.decoding))
-    ranking, _ = timed(lambda: corrector.decide(candidates))
+    judging, _ = timed(lambda: corrector.decide(candidates))
+    ranking, _ = timed(lambda: paper.decide(candidates))
     plain_count = report.options["plain"]
     few = [sources[k * len(sources) // plain_count] for k in range(plain_count)]
     base, other = load("seq2seq", DEFAULT_MODEL), load("btr", SHIPPED_BTR)
-    plain, _ = timed(lambda: plainly(base, other, few, corrector.decoding.size, corrector.settings.top))
+    plain, _ = timed(lambda: plainly(base, other, few, paper.decoding.size, paper.settings.top))
     length = sum(len(source.split()) for source in sources) / len(sources)
-    speed, naive = len(sources) / whole, sum(len(source.split()) for source in few) / length / plain
+    speed, paper_speed = len(sources) / whole, len(sources) / (writing + ranking)
+    naive = sum(len(source.split()) for source in few) / length / plain
     kind = "sentences of CoNLL-13" if data else "made-up sentences"
+    if corrector.note:
+        report.say(corrector.note)
     report.say(f"{len(sources)} {kind}, of {length:.1f} tokens on average")
-    report.say(f"btr correct: {speed:.1f} sentences/s; plainly: {naive:.2f} of that length")
-    report.say(f"candidates {writing:.1f} s, reranking {ranking:.1f} s, the rest {whole - writing - ranking:.1f} s")
-    report.ratio("correct", speed / naive)
+    report.say(f"btr correct: {speed:.1f} sentences/s")
+    report.say(f"candidates {writing:.1f} s, judging {judging:.1f} s, the rest {whole - writing - judging:.1f} s")
+    report.say(f"profile {PAPER}: {paper_speed:.1f} sentences/s; plainly: {naive:.2f} of that length")
+    report.say(f"candidates {writing:.1f} s, reranking {ranking:.1f} s")
+    report.ratio("judging_over_generation", judging / writing)
+    report.ratio("paper_profile", paper_speed / naive)
     report.ratio("reranking_over_generation", ranking / writing)
     report.end()
 

@@ -4,9 +4,8 @@ A set's files in the folder are its gold (`conll13.m2`; of JFLEG `jfleg.src` and
 candidates (`conll13.candidates.jsonl`) and its edit tables (`conll13.edits.jsonl`). What is there is not made again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 import btr
@@ -53,6 +52,12 @@ class Workshop:
         """Return the path of one of a set's files."""
         return self.work / f"{name}.{kind}"
 
+    def spread(self, items: Iterable[str]) -> list[str]:
+        """Return as many of a set's sentences as are used, evenly spread."""
+        every = list(items)
+        count = min(self.sentences or len(every), len(every))
+        return [every[k * len(every) // count] for k in range(count)]
+
     def sources(self, name: str) -> Path:
         """Write a set's gold to the work folder; return the file that has its sources."""
         self.work.mkdir(parents=True, exist_ok=True)
@@ -61,18 +66,24 @@ class Workshop:
             kinds = {"src": "dev.src", **{f"ref{k}": f"dev.ref{k}" for k in range(REFERENCES)}}
             for kind, file in kinds.items():
                 if not self.path(name, kind).exists():
-                    write_lines(self.path(name, kind), islice(read_lines(folder / file), self.sentences))
+                    write_lines(self.path(name, kind), self.spread(read_lines(folder / file)))
             return self.path(name, "src")
-        path = self.path(name, "m2")
-        if not path.exists():
-            texts = [(self.data / file).read_text(encoding="utf-8") for file in CORPORA[name]]
-            blocks = [block for text in texts for block in text.strip().split("\n\n")]
-            path.write_text("\n\n".join(blocks[: self.sentences]) + "\n\n", encoding="utf-8")
+        path, groups = self.path(name, "m2"), self.path(name, "groups")
+        if not path.exists() or not groups.exists():
+            blocks, labels = [], []
+            for file in CORPORA[name]:
+                every = (self.data / file).read_text(encoding="utf-8").strip().split("\n\n")
+                blocks += every
+                labels += [Path(file).name.partition(".")[0]] * len(every)
+            write_lines(groups, self.spread(labels))
+            write_lines(path, (f"{block}\n" for block in self.spread(blocks)))
         return path
 
     def gold(self, name: str) -> Gold:
-        """Load a set's gold: M2 for CoNLL-13, ERRANT for W&I and FCE, GLEU for JFLEG."""
+        """Load a set's gold: M2 for CoNLL-13, ERRANT for W&I (by level) and FCE, GLEU for JFLEG."""
         path = self.sources("conll13" if name == PAPER else name)
+        if name == "wi":
+            return load_gold("errant", gold=path, groups=self.path(name, "groups"))
         if name != JFLEG:
             return load_edit_gold(path)
         references = [self.path(name, f"ref{k}") for k in range(REFERENCES)]
@@ -86,7 +97,7 @@ class Workshop:
         if name == PAPER:
             given = self.data / "conll13" / "t5gec-candidates.jsonl"
             self.work.mkdir(parents=True, exist_ok=True)
-            write_lines(path, islice(read_lines(given), self.sentences))
+            write_lines(path, self.spread(read_lines(given)))
         else:
             btr.generate(
                 self.sources(name), DEFAULT_MODEL, path, engine="ctranslate2", dtype="int8", max_length=MAX_LENGTH,

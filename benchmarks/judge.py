@@ -101,11 +101,7 @@ class Experiments:
         """Measure the judge of the other sets on JFLEG; its cut-off is also cross-validated there."""
         jfleg = self.read(JFLEG)
         confidences = all_confidences(read_judges(self.shop.work / "judge.json").judges, jfleg.labelled)
-        size, texts, chosen = len(jfleg.labelled.tables), [""] * len(jfleg.labelled.tables), []
-        for fold in range(FOLDS):
-            rest = np.flatnonzero(np.arange(size) % FOLDS != fold)
-            chosen.append(best_cutoff([jfleg], [confidences], CUTOFFS, False, [rest]))
-            texts[fold::FOLDS] = jfleg.texts(confidences, chosen[-1], False)[fold::FOLDS]
+        texts, chosen = choose_by_fold(jfleg, confidences)
         crossed = jfleg.gold.metric.score(texts).to_dict()
         return {**by_cutoff(jfleg, confidences), "cross_validated": crossed, "fold_cutoffs": chosen}
 
@@ -141,6 +137,17 @@ def judging_seconds(rows: Sequence[Candidates], judges: Judges, rerankers: Seque
     for table in score_edits(reranker, tables, [judges.unsettled(table) for table in tables]):
         alone.confidences(table)
     return time.process_time() - start
+
+
+def choose_by_fold(each: GoldSet, confidences: Sequence[Sequence[float]]) -> tuple[list[str], list[float]]:
+    """Return the texts of a set with the cut-off of each fifth chosen on the other four, and these cut-offs."""
+    size, chosen = len(each.labelled.tables), []
+    texts = [""] * size
+    for fold in range(FOLDS):
+        rest = np.flatnonzero(np.arange(size) % FOLDS != fold)
+        chosen.append(best_cutoff([each], [confidences], CUTOFFS, False, [rest]))
+        texts[fold::FOLDS] = each.texts(confidences, chosen[-1], False)[fold::FOLDS]
+    return texts, chosen
 
 
 def by_cutoff(each: GoldSet, confidences: Sequence[Sequence[float]]) -> Figures:

@@ -102,10 +102,11 @@ def models_table(figures: Mapping[str, Figures], labels: Sequence[str]) -> str:
     head = ["model", *(f"{NAMES[name]}: AUC, F0.5, calibration error" for name in sets), "CPU seconds per 1,000"]
     rows = []
     for label in labels:
-        shown = [
-            f"{each['calibration']['auc'] or 0:.3f}, {value(each['cross_validated']):.2f}, {each['calibration']['error']:.3f}"
-            for each in figures[f"fitted with {label}"]["sets"]
-        ]
+        shown = []
+        for each in figures[f"fitted with {label}"]["sets"]:
+            calibration = each["calibration"]
+            numbers = f"{value(each['cross_validated']):.2f}, {calibration['error']:.3f}"
+            shown.append(f"{calibration['auc'] or 0:.3f}, {numbers}")
         rows.append([label, *shown, f"{figures[f'cost of {label}']['cpu_seconds_per_1000']:.0f}"])
     return table(head, rows)
 
@@ -117,8 +118,8 @@ def make_page(figures: Mapping[str, Figures], labels: Sequence[str]) -> str:
     if unscored["unscored"]:
         note = (
             f"Edits that the judge settles without the language model (confidence below .06) were not scored: "
-            f"{unscored['unscored']:,} of {unscored['edits']:,} edits of the three sets. The judge without the language "
-            f"model gives them at most {unscored['highest']:.3f}.\n\n"
+            f"{unscored['unscored']:,} of {unscored['edits']:,} edits of the three sets. The judge without the "
+            f"language model gives them at most {unscored['highest']:.3f}.\n\n"
         )
     return (
         HEAD.format(model=LANGUAGE_MODEL)
@@ -128,8 +129,8 @@ def make_page(figures: Mapping[str, Figures], labels: Sequence[str]) -> str:
         + "\n## By cut-off\n\nThe judge of all three sets, its confidences cross-validated. "
         + f"The best cut-off for all sentences is {figures['together']['cutoff']:g}.\n\n"
         + cutoff_table(figures)
-        + "\n## What each model adds\n\nThe judge of all three sets, cross-validated. The time is that of judging alone "
-        + "(aligning candidates, asking the model about unsettled edits).\n\n"
+        + "\n## What each model adds\n\nThe judge of all three sets, cross-validated. The time is that of judging "
+        + "alone (aligning candidates, asking the model about unsettled edits).\n\n"
         + models_table(figures, labels)
         + f"\n## Reliability\n\n{note}![reliability](../docs/images/reliability.svg)\n"
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from btr.models.locate import fetched_folder
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -31,7 +33,10 @@ ROOT = Path(__file__).parents[1]
             },
         ),
         ("train --layers 1 --sources 2", {"btr_objective"}),
-        ("correct --sentences 8 --plain 1", {"correct", "reranking_over_generation"}),
+        (
+            "correct --sentences 8 --plain 1",
+            {"judging_over_generation", "paper_profile", "reranking_over_generation"},
+        ),
         ("serve --seconds 4 --clients 4", {"batched_over_one_at_a_time"}),
         ("pll --layers 1 --sources 2", {"fp32", "fp32_2_sources", "int8", "int8_2_sources"}),
     ],
@@ -43,3 +48,37 @@ def test_ratios(data, name, ratios):
     printed = json.loads(done.stdout)
     assert set(printed) == ratios
     assert all(isinstance(value, float) and value > 0 for value in printed.values())
+
+
+def run(script, *options):
+    command = [sys.executable, f"benchmarks/{script}.py", *map(str, options)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_clean_text(data):
+    printed = json.loads(run("clean_text", "--sentences", 8, "--json"))
+    assert {"base", "judge, no model, 0.35"} <= set(printed)
+    assert all(value >= 0 for value in printed.values())
+    alone = [value for name, value in printed.items() if "no model" in name]
+    assert alone == sorted(alone, reverse=True)  # the higher the cut-off, the fewer edits
+
+
+def test_judge_and_shipped(data, tmp_path):
+    """Sets of a few sentences: the page, the diagram and the judge are written; a second run computes nothing."""
+    if not fetched_folder("smollm2-135m").is_dir():
+        pytest.skip("needs the language model: btr fetch smollm2-135m")
+    work, page, figure = tmp_path / "work", tmp_path / "judge.md", tmp_path / "reliability.svg"
+    options = ["--work", work, "--sentences", 24]
+    printed = json.loads(run("judge", *options, "--output", page, "--figure", figure, "--json"))
+    assert {"conll13_base", "wi_judged", "fce_calibration_error"} <= set(printed)
+    assert "## What each model adds" in page.read_text()
+    assert figure.read_text().startswith("<?xml")
+    kept = {path: path.stat().st_mtime_ns for path in work.iterdir()}
+    assert json.loads(run("judge", *options, "--json")) == printed
+    assert {path: path.stat().st_mtime_ns for path in work.iterdir()} == kept
+    run("shipped", *options, "--speed", 4, "--output", tmp_path / "shipped.json")
+    systems = json.loads((tmp_path / "shipped.json").read_text())["systems"]
+    assert [row["name"] for row in systems] == ["t5gec-small", "+ judge, no model", "+ judge, lm:smollm2-135m"]
+    assert all(list(row["scores"]) == ["conll13", "wi-dev", "jfleg-dev"] for row in systems)
