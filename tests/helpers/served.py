@@ -59,6 +59,12 @@ def as_offline(sentences):
     for sentence in sentences:
         for candidate in sentence.get("candidates", ()):
             del candidate["edits"]
+        for edit in sentence["edits"]:
+            if edit.get("confidence") is None:  # no judge decided
+                edit.pop("confidence", None)
+                sentence.pop("alternatives", None)
+        if not sentence.get("alternatives"):
+            sentence.pop("alternatives", None)
     return sentences
 
 
