@@ -80,7 +80,7 @@ def test_score(client):
 
 
 def test_without_a_reranker_the_base_model_scores_and_chooses():
-    with served(Corrector(Scripted(), DecodingSettings(size=2)), ("scripted", None)) as address:
+    with served(Corrector(Scripted(), DecodingSettings(size=2))) as address:
         models = httpx.get(f"{address}/v1/models").json()
         pair = {"source": "I has it .", "candidates": ["I have it .", "so " * 300]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
@@ -91,7 +91,7 @@ def test_without_a_reranker_the_base_model_scores_and_chooses():
 
 def test_the_base_model_computes_log_probabilities_that_the_reranker_needs():
     corrector = scripted(reranker=Ensemble([Opposed(), load_reranker("base")]))
-    with served(corrector, ("scripted", "opposed + base")) as address:
+    with served(corrector) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60).json()
         assert [candidate["score"] for candidate in answer["candidates"]] == [-4.0 - 3.0, 0.0 - 3.0]
@@ -201,7 +201,7 @@ class Choosy(Opposed):
 
 
 def test_errors_of_the_reranker_are_answered():
-    with served(scripted(reranker=Choosy()), ("scripted", "choosy")) as address:
+    with served(scripted(reranker=Choosy())) as address:
         pair = {"source": "I has it .", "candidates": ["I have it .", "I has it ."]}
         answer = httpx.post(f"{address}/v1/score", json=pair, timeout=60)
         assert answer.status_code == 422
@@ -222,7 +222,8 @@ def test_candidates_compete_though_their_probability_is_almost_zero(difference):
 def test_models_health_and_metrics(client):
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/v1/models").json() == {
-        "model": "scripted", "reranker": "opposed", "candidates": 2, "threshold": 0.99, "at_least": False,
+        "model": "scripted", "reranker": "opposed", "candidates": 2, "threshold": 0.99, "at_least": False, "judge": None,
+        "cutoff": None,
         "max_characters": 50_000,
         "signature": "scripted|beam|size:2|max-length:200|opposed|threshold:0.99|drop-runaways",
     }  # fmt: skip

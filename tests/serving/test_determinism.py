@@ -43,7 +43,7 @@ def test_an_int8_reranker_scores_the_same_in_every_batch(tmp_path, kind):
 
 def test_answers_over_http_equal_those_of_btr_correct(corrector):
     offline = [corrector.correct(text).to_dict()["sentences"] for text in SENTENCES]
-    with served(corrector, ("t5gec-small", "mbr")) as address, ThreadPoolExecutor(len(SENTENCES)) as pool:
+    with served(corrector) as address, ThreadPoolExecutor(len(SENTENCES)) as pool:
 
         def request(text):
             answer = httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=120)
