@@ -222,9 +222,8 @@ def test_candidates_compete_though_their_probability_is_almost_zero(difference):
 def test_models_health_and_metrics(client):
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/v1/models").json() == {
-        "model": "scripted", "reranker": "opposed", "candidates": 2, "threshold": 0.99, "at_least": False, "judge": None,
-        "cutoff": None,
-        "max_characters": 50_000,
+        "model": "scripted", "reranker": "opposed", "candidates": 2, "threshold": 0.99, "at_least": False,
+        "judge": None, "cutoff": None, "max_characters": 50_000,
         "signature": "scripted|beam|size:2|max-length:200|opposed|threshold:0.99|drop-runaways",
     }  # fmt: skip
     before = client.get("/metrics").text
