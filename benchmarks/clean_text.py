@@ -102,7 +102,8 @@ def false_alarms(corrector: Corrector, tables: Sequence[EditTable], cutoffs: Seq
 
 def rates(counts: Sequence[int], sentences: Sequence[CleanSentence], sizes: Sequence[int]) -> list[float]:
     """Return the edits per 1,000 words of each text, then of all."""
-    found, start = [], 0
+    found: list[float] = []
+    start = 0
     for size in (*sizes, len(sentences)):
         start = 0 if len(found) == len(sizes) else start
         part = slice(start, start + size)

@@ -120,7 +120,9 @@ class Workshop:
 
     def with_rerankers(self, each: GoldSet, rerankers: Sequence[str]) -> GoldSet:
         """Return a set with the log-odds of these rerankers and no others."""
-        columns, names, kinds = [], [], []
+        columns: list[list[list[float | None]]] = []
+        names: list[str] = []
+        kinds: list[str] = []
         for reranker in rerankers:
             header, stream = read_edit_tables(self.tables(each.labelled.name, reranker))
             columns.append([[edit.log_odds[0] for edit in table.edits] for table in stream])

@@ -8,7 +8,7 @@ import pytest
 from judged import PLAIN, RANKS, make_judge, make_judges, make_table
 
 from btr.decisions.edit_features import available_features, compute_features, has_log_probs
-from btr.decisions.judge import SETTLED, Judge, read_judges, write_judges
+from btr.decisions.judge import Judge, read_judges, write_judges
 from btr.errors import InputError
 
 PROBABILITIES = 0.5, 0.3, 0.2
@@ -104,14 +104,15 @@ def test_the_first_judge_whose_features_are_known_decides():
     assert confidence == pytest.approx(sigmoid(math.log(2**1.5) + 0.5))
 
 
-def test_where_the_reranker_cant_tell_the_judge_without_it_decides():
+def test_where_the_reranker_cant_tell_the_judge_without_it_decides(monkeypatch):
+    monkeypatch.setattr("btr.decisions.judge.SETTLED", (0.06, 0.95))
     judges = make_judges({**PLAIN, "lm": 1.0}, PLAIN, rerankers=["lm:x"])
     first, second, third, fourth = judges.confidences(TABLE, ("lm",))
     assert first == pytest.approx(sigmoid(math.log(2.5) + 0.5 + 0.7))
     assert second == pytest.approx(sigmoid(math.log(5 / 3) + 0.5))  # without the language model
     assert third == pytest.approx(sigmoid(math.log(0.4) - 8))
     assert fourth == pytest.approx(sigmoid(3 + 0.5))  # more than .95: the language model is not asked
-    assert sigmoid(3.5) > SETTLED[1]
+    assert sigmoid(3.5) > 0.95
     assert judges.unsettled(TABLE) == [True, True, True, False]
     alone = make_judges({**PLAIN, "lm": 1.0}, rerankers=["lm:x"])
     assert alone.unsettled(TABLE) == [True] * 4
