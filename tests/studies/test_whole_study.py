@@ -103,8 +103,6 @@ def shrink_plan():
     for part in ("candidates", "decoding"):
         for candidates in plan[part].values():
             candidates["max_length"] = 25
-    for method in plan["decoding"].values():
-        method["size"] = 5  # the number of groups of diverse beam search
     for dataset in plan["sets"].values():
         dataset.pop("sentences")
         dataset.pop("tokens")
