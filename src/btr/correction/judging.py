@@ -2,12 +2,12 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditTable
 from btr.corpus.files import PathLike
-from btr.corpus.scores import Scores
 from btr.correction.loading import folder_state, load_reranker_once
 from btr.correction.selection import in_threads
 from btr.decisions.edit_table import extract_tables
@@ -67,12 +67,8 @@ class EditJudge:
         """Ask the rerankers about the edits that are not settled without them."""
         if self.reranker is None:
             return list(tables)
-        threads = self.threads
-
-        def scoring(reranker: Reranker, rows: Sequence[Candidates]) -> list[Scores]:
-            return in_threads(reranker.checked_scores, rows, threads)
-
-        return score_edits(self.reranker, tables, [self.judges.unsettled(table) for table in tables], scoring)
+        unsettled = [self.judges.unsettled(table) for table in tables]
+        return score_edits(self.reranker, tables, unsettled, partial(in_threads, threads=self.threads))
 
 
 def find_judged_profile(model: str, profile: str, judge: PathLike | None) -> tuple[Path, Settings] | None:

@@ -9,11 +9,13 @@ from typing import TypeVar
 import torch
 
 from btr.corpus.candidates import Candidates
+from btr.corpus.edits import EditTable
 from btr.corpus.scores import Scored, Scores
 from btr.decisions import Choice, Decision, Settings, competing, decide
 from btr.decisions.decide import conclude, eligible
 from btr.rerankers.base import Reranker
 
+Row = TypeVar("Row", Candidates, EditTable)
 Result = TypeVar("Result")
 
 
@@ -63,14 +65,13 @@ def widen(row: Candidates, scored: Scored | None, count: int) -> Scored:
     return Scored(row, tuple(tuple(column.get(text) for text in row.texts) for column in columns))
 
 
-def in_threads(
-    work: Callable[[Sequence[Candidates]], list[Result]], rows: Sequence[Candidates], threads: int
-) -> list[Result]:
+def in_threads(work: Callable[[Sequence[Row]], list[Result]], rows: Sequence[Row], threads: int) -> list[Result]:
     """Give each thread sources of its own, of similar lengths; one torch thread each keeps all cores busy."""
     if threads == 1 or len(rows) < threads:
         return work(rows) if rows else []
-    order = sorted(range(len(rows)), key=lambda k: len(rows[k].source))
-    ends = list(accumulate(1 + len(rows[k].source) for k in order))
+    sources = [(row.candidates if isinstance(row, EditTable) else row).source for row in rows]
+    order = sorted(range(len(rows)), key=lambda k: len(sources[k]))
+    ends = list(accumulate(1 + len(sources[k]) for k in order))
     parts = [[k for k, end in zip(order, ends) if (end - 1) * threads // ends[-1] == n] for n in range(threads)]
     before = torch.get_num_threads()
     with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:

@@ -22,6 +22,7 @@ class EncodedSource:
     """One source as the decoder's layers read it: keys and values per layer, (1, heads, tokens, width) each."""
 
     layers: list[tuple[Tensor, Tensor]]
+    states: Tensor  # of the encoder, (tokens, width)
 
 
 @torch.inference_mode()
@@ -38,7 +39,7 @@ def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[Enc
         keys, values = heads(attention.k(states), attention), heads(attention.v(states), attention)
         for row, length in enumerate(lengths):
             layers[row].append((keys[row : row + 1, :, :length], values[row : row + 1, :, :length]))
-    return [EncodedSource(projected) for projected in layers]
+    return [EncodedSource(projected, states[row, : lengths[row]]) for row, projected in enumerate(layers)]
 
 
 def encode_groups(

@@ -7,7 +7,8 @@ from transformers import PreTrainedTokenizerBase
 
 from btr.errors import InputError
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, make_bidirectional
-from btr.models.load import RIGHT_TO_LEFT_KEY, load_tokenizer, read_config, read_model, silence_libraries
+from btr.models.edit_judging import HEAD
+from btr.models.load import BIDIRECTIONAL_KINDS, RIGHT_TO_LEFT_KEY, load_tokenizer, read_config, read_model, silence_libraries
 from btr.models.locate import locate_model
 
 
@@ -20,15 +21,15 @@ def load_initial_model(kind: str, name: str, dropout: float | None, seed: int) -
     path = locate_model(name)
     config = read_config(path, name)
     is_t5 = config.model_type in MODEL_TYPES
-    if kind in ("seq2seq", "btr", "r2l") and not is_t5:
+    if kind in ("seq2seq", *BIDIRECTIONAL_KINDS, "r2l") and not is_t5:
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} is trained from a T5.")
     if kind in ("roberta", "bert") and getattr(config, "is_encoder_decoder", False):
         raise InputError(f"{name}: is a {config.model_type} model, but {kind} is trained from an encoder.")
-    for key, trained_kind, what in (
-        (CONFIG_KEY, "btr", "a BTR"),
-        (RIGHT_TO_LEFT_KEY, "r2l", "a right-to-left model"),
+    for key, trained_kinds, what in (
+        (CONFIG_KEY, BIDIRECTIONAL_KINDS, "a BTR"),
+        (RIGHT_TO_LEFT_KEY, ("r2l",), "a right-to-left model"),
     ):
-        if kind != trained_kind and getattr(config, key, False):
+        if kind not in trained_kinds and getattr(config, key, False):
             raise InputError(
                 f"{name}: is {what}; {kind} is trained from a left-to-right T5 or from one of its own kind."
             )
@@ -39,9 +40,10 @@ def load_initial_model(kind: str, name: str, dropout: float | None, seed: int) -
         config.num_labels = 2
     torch.manual_seed(seed)
     model, missing = read_model(kind, config, name, torch.float32)
+    missing = [weight for weight in missing if not weight.startswith(HEAD)]  # that is what training makes
     if is_t5 and missing:
         raise InputError(f"{name}: has no weights for {missing[0]}; is it complete?")
-    if kind == "btr":
+    if kind in BIDIRECTIONAL_KINDS:
         make_bidirectional(model)
     if kind == "r2l":
         setattr(model.config, RIGHT_TO_LEFT_KEY, True)

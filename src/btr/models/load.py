@@ -26,6 +26,7 @@ from transformers.utils import logging as transformers_logging
 from btr.errors import InputError
 from btr.models.batches import INT8
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, check_bidirectional, make_bidirectional
+from btr.models.edit_judging import EditJudgingT5
 from btr.models.identity import model_hash
 from btr.models.int8_layers import can_quantise, quantise
 from btr.models.int8_weights import CONFIG_KEY as COMPACT_KEY
@@ -37,12 +38,14 @@ DTYPES = "float32", "bfloat16"
 AUTO_CLASSES: dict[str, Any] = {
     "seq2seq": AutoModelForSeq2SeqLM,
     "btr": AutoModelForSeq2SeqLM,
+    "edit-btr": EditJudgingT5,
     "l2r": AutoModelForSeq2SeqLM,
     "r2l": AutoModelForSeq2SeqLM,
     "roberta": AutoModelForMaskedLM,
     "bert": AutoModelForSequenceClassification,
     "lm": AutoModelForCausalLM,
 }
+BIDIRECTIONAL_KINDS = "btr", "edit-btr"
 CAUSAL_ENDINGS = "ForCausalLM", "LMHeadModel"  # of the class names of causal language models
 
 
@@ -59,7 +62,7 @@ class LoadedModel:
 def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> LoadedModel:
     """Load a model of a kind, for inference.
 
-    Kinds are btr, l2r, r2l (a T5), roberta (any masked language model), bert (any classifier), lm (any causal language
+    Kinds are btr, edit-btr, l2r, r2l (a T5), roberta (any masked language model), bert (any classifier), lm (any causal language
     model) and seq2seq (any model that writes candidates).
     """
     silence_libraries()
@@ -78,7 +81,7 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
         raise InputError(f"{name}: has no weights for {missing[0]}, so it is not a trained {kind} model.")
     tokenizer = load_tokenizer(path, config, name)
     model = model.to(torch_device).eval()
-    if kind == "btr":
+    if kind in BIDIRECTIONAL_KINDS:
         check_bidirectional(make_bidirectional(model), name)
     signature = f"{kind}|model:{Path(name).name}#{model_hash(name)}|dtype:{dtype}"
     if int8:
@@ -192,16 +195,16 @@ def check_kind(kind: str, config: Any, name: str) -> None:
         if is_bidirectional or is_right_to_left:
             what = "a BTR" if is_bidirectional else "a right-to-left model"
             raise InputError(f"{name}: is {what}; candidates are written by a left-to-right seq2seq model.")
-    elif kind in ("btr", "l2r", "r2l"):
+    elif kind in (*BIDIRECTIONAL_KINDS, "l2r", "r2l"):
         if config.model_type not in MODEL_TYPES:
             raise InputError(f"{name}: is a {config.model_type} model, but {kind} needs a T5.")
-        if kind == "btr" and not is_bidirectional:
+        if kind in BIDIRECTIONAL_KINDS and not is_bidirectional:
             raise InputError(
                 f"{name}: writes {direction}, so it is no BTR; train one from it, or score with {causal_kind}."
             )
-        if kind != "btr" and is_bidirectional:
+        if kind not in BIDIRECTIONAL_KINDS and is_bidirectional:
             raise InputError(f"{name}: is a BTR, not {kind}; name it as btr:{name}.")
-        if kind != "btr" and kind != causal_kind:
+        if kind not in BIDIRECTIONAL_KINDS and kind != causal_kind:
             raise InputError(f"{name}: writes {direction}, so it is not {kind}.")
     elif kind == "lm":
         classes = getattr(config, "architectures", None) or ()

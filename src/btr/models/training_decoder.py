@@ -54,12 +54,17 @@ def make_decoder_batch(
 
 def decoder_states(model: Any, batch: DecoderBatch) -> Tensor:
     """Return the decoder's final states at the batch's positions, (positions, width)."""
+    return encoder_and_decoder_states(model, batch)[1]
+
+
+def encoder_and_decoder_states(model: Any, batch: DecoderBatch) -> tuple[Tensor, Tensor]:
+    """Return the encoder's states, (sources, tokens, width), and the decoder's at the batch's positions."""
     mask = torch.arange(batch.sources.shape[1], device=batch.sources.device) < batch.source_lengths[:, None]
     encoded = model.encoder(input_ids=batch.sources, attention_mask=mask.long()).last_hidden_state
     hidden = run_decoder(model.decoder, batch, encoded, mask)
     if getattr(model.config, "scale_decoder_outputs", False):
         hidden = hidden * model.config.d_model**-0.5
-    return hidden
+    return encoded, hidden
 
 
 def run_decoder(decoder: Any, batch: DecoderBatch, encoded: Tensor, mask: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ RERANKERS: Registry["type[Reranker]"] = Registry(
     "btr.rerankers",
     {
         "btr": "btr.rerankers.btr:BTR",
+        "edit-btr": "btr.rerankers.edit_btr:EditBTR",
         "contrast": "btr.rerankers.contrast:Contrast",
         "l2r": "btr.rerankers.left_to_right:LeftToRight",
         "r2l": "btr.rerankers.left_to_right:RightToLeft",

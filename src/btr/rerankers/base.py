@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from btr.corpus.candidates import Candidates
+from btr.corpus.edits import EditTable
 from btr.corpus.scores import RerankerName, Scored, Scores
 from btr.decisions import Choice, Decision, Settings, decide
 from btr.decisions.decide import combine, competing
@@ -127,6 +128,14 @@ class Reranker(ABC):
     def choose(self, rows: Sequence[Candidates], settings: Settings) -> list[Choice]:
         """Choose among the candidates of many sources. A kind may compute less than all scores for that."""
         return [decide(scored, self.kinds, settings) for scored in self.score(rows)]
+
+
+class EditReader(Reranker):
+    """A reranker that says itself how likely edits are right; others are asked about sentences with and without one."""
+
+    @abstractmethod
+    def edit_log_odds(self, tables: Sequence[EditTable]) -> list[list[float | None]]:
+        """Return the log-odds of each edit of each table; None where it can't tell."""
 
 
 class Ensemble(Reranker):

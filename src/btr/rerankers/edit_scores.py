@@ -1,34 +1,51 @@
 """Rerankers as judges of single edits: how much each prefers the sentence with an edit to the one without it."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditTable
 from btr.decisions.edit_table import with_and_without
-from btr.rerankers.base import Ensemble, Reranker
+from btr.rerankers.base import EditReader, Ensemble, Reranker
 
-Scoring = Callable[[Reranker, Sequence[Candidates]], list[tuple[float | None, ...]]]
+Row = TypeVar("Row", Candidates, EditTable)
+Result = TypeVar("Result")
+
+
+class Parallel(Protocol):
+    """Does a work for many sources, e.g. on all cores; the results are in the order of the sources."""
+
+    def __call__(self, work: Callable[[Sequence[Row]], list[Result]], rows: Sequence[Row]) -> list[Result]: ...
+
+
+def at_once(work: Callable[[Sequence[Row]], list[Result]], rows: Sequence[Row]) -> list[Result]:
+    """Do a work for all sources at once."""
+    return work(rows)
 
 
 def score_edits(
     reranker: Reranker | None,
     tables: Sequence[EditTable],
     wanted: Sequence[Sequence[bool]] | None = None,
-    scoring: Scoring | None = None,
+    parallel: Parallel = at_once,
 ) -> list[EditTable]:
     """Return the tables with the log-odds of each edit, one per reranker of an ensemble.
 
-    `wanted` says which edits of each table the rerankers are asked about; the others have None. `scoring` computes a
-    reranker's scores of many sources, e.g. on all cores.
+    `wanted` says which edits of each table the rerankers are asked about; the others have None. One that reads whole
+    candidates is asked about all.
     """
     members = [] if reranker is None else reranker.members if isinstance(reranker, Ensemble) else [reranker]
-    compute = scoring or Reranker.checked_scores
-    columns = [score_column(member, tables, wanted, compute) for member in members]
+    columns = [
+        parallel(member.edit_log_odds, tables)
+        if isinstance(member, EditReader)
+        else score_column(member, tables, wanted, parallel)
+        for member in members
+    ]
     return [table.with_log_odds([column[k] for column in columns]) for k, table in enumerate(tables)]
 
 
 def score_column(
-    reranker: Reranker, tables: Sequence[EditTable], wanted: Sequence[Sequence[bool]] | None, compute: Scoring
+    reranker: Reranker, tables: Sequence[EditTable], wanted: Sequence[Sequence[bool]] | None, parallel: Parallel
 ) -> list[list[float | None]]:
     """Return one reranker's log-odds of each edit of each table."""
     pairs = [
@@ -42,7 +59,7 @@ def score_column(
     asked = [k for k, each in enumerate(texts) if each]
     rows = [Candidates(tables[k].candidates.source, texts[k]) for k in asked]
     scores: list[dict[str, float | None]] = [{} for _ in tables]
-    for k, values in zip(asked, compute(reranker, rows) if rows else []):
+    for k, values in zip(asked, parallel(reranker.checked_scores, rows) if rows else []):
         scores[k] = dict(zip(texts[k], values))
     return [
         [log_odds(reranker, scores[k], pair) if pair else None for pair in each] for k, each in enumerate(pairs)

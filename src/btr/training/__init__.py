@@ -15,6 +15,7 @@ OBJECTIVES: "Registry[type[Objective]]" = Registry(
         "r2l": "btr.training.t5_objectives:RightToLeft",
         "btr": "btr.training.t5_objectives:MaskedTarget",
         "listwise": "btr.training.listwise:Listwise",
+        "edit-btr": "btr.training.edit_judging:EditJudging",
         "roberta": "btr.training.encoder_objectives:MaskedPair",
         "bert": "btr.training.encoder_objectives:Grammaticality",
     },

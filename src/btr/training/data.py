@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from btr.corpus.candidates import Candidates, read_candidates, tokens_of
+from btr.corpus.edits import EditKey, read_edit_tables
 from btr.corpus.files import file_hash, read_lines
+from btr.corpus.m2 import read_m2
 from btr.corpus.pairs import read_pairs
 from btr.errors import InputError
 from btr.progress import track
@@ -49,7 +51,7 @@ def fingerprint(objective: Objective, data: Data) -> str:
     """Return a hash of whatever the examples depend on: the files, the tokenizer, and the recipe's choices."""
     files = [
         path if path.startswith(STREAM) else file_hash(expand(path))
-        for path in (*data.pairs, *data.candidates, *data.text, *synthetic_files(data.synthetic))
+        for path in (*data.pairs, *data.candidates, *data.edits, *data.text, *synthetic_files(data.synthetic))
     ]
     vocabulary = hashlib.sha256(repr(sorted(objective.tokenizer.get_vocab().items())).encode()).hexdigest()
     recipe = objective.recipe
@@ -75,6 +77,9 @@ def read_examples(objective: Objective) -> Iterator[Example]:
 
 def read_training_pairs(data: Data, objective: ObjectiveSettings) -> Iterator[TrainingPair]:
     """Stream pairs of a source and its gold; with negatives, each with its unique candidates in order."""
+    if data.edits:
+        yield from (pair for files in zip(data.pairs, data.edits) for pair in read_labelled_tables(*map(expand, files)))
+        return
     for number, path in enumerate(data.pairs):
         pairs = read_pairs(expand(path))
         if not objective.negatives:
@@ -93,6 +98,22 @@ def read_training_pairs(data: Data, objective: ObjectiveSettings) -> Iterator[Tr
             yield TrainingPair(source, gold, negatives, candidates)
     if data.synthetic is not None:
         yield from make_pairs(data.synthetic)
+
+
+def read_labelled_tables(gold: str, tables: str) -> Iterator[TrainingPair]:
+    """Stream the edit tables of an M2 file's sources; an edit is right if an annotator made it."""
+    _, rows = read_edit_tables(tables)
+    for line, (sentence, table) in enumerate(zip_longest(read_m2(gold), rows), 2):
+        if sentence is None or table is None or table.candidates.source.split() != sentence.source.split():
+            raise InputError(f"{tables}, line {line}: is not of the same source as {gold}; are both in order?")
+        right = {
+            EditKey(edit.start, edit.end, text)
+            for edits in sentence.annotations.values()
+            for edit in edits
+            for text in edit.corrections
+        }
+        labels = tuple(edit.key in right for edit in table.edits)
+        yield TrainingPair(sentence.source, sentence.corrected(), table=table, labels=labels)
 
 
 def unique_candidates(row: Candidates) -> Candidates:

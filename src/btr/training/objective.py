@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from btr.corpus.candidates import Candidates
+from btr.corpus.edits import EditTable
 from btr.models.load import LoadedModel
 from btr.rerankers.base import Reranker
 from btr.training.flops import ExampleShape
@@ -27,12 +28,17 @@ Example = Mapping[str, Any]  # a row of the data set: `source` and `targets` as 
 
 @dataclass(frozen=True)
 class TrainingPair:
-    """A source and its gold target; with candidates, also the negatives: unique candidates that are not gold."""
+    """A source and its gold target; with candidates, also the negatives: unique candidates that are not gold.
+
+    With edit tables, also the table of the source's edits, and for each edit whether it is in the gold.
+    """
 
     source: str
     target: str
     negatives: tuple[str, ...] = ()
     candidates: Candidates | None = None  # unique, gold possibly among them
+    table: EditTable | None = None
+    labels: tuple[bool, ...] = ()
 
 
 @dataclass

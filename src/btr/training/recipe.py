@@ -54,6 +54,7 @@ class Data(Part):
 
     pairs: list[str] = []  # .m2 or .tsv files of sources and targets
     candidates: list[str] = []  # negatives: one candidates file per file of pairs, in the same order
+    edits: list[str] = []  # edit-btr: one file of edit tables per M2 file of pairs, in the same order
     text: list[str] = []  # for pre-training: one paragraph per line, plain or gzip, or `datasets:OWNER/NAME`
     synthetic: Synthetic | None = None
     unchanged_share: float = Field(1.0, ge=0, le=1)  # how many of the pairs without a correction are trained on
@@ -169,6 +170,10 @@ class Recipe(Part):
             raise ValueError("objective.negatives needs data.candidates")
         if data.candidates and len(data.candidates) != len(data.pairs):
             raise ValueError("data.candidates needs a file for each file of data.pairs")
+        if data.edits and len(data.edits) != len(data.pairs):
+            raise ValueError("data.edits needs a file of edit tables for each file of data.pairs")
+        if data.edits and data.synthetic is not None:
+            raise ValueError("data.edits is about data.pairs; leave out data.synthetic")
         if not trained.is_t5 and (self.freeze_embeddings or self.vocabulary == "used"):
             raise ValueError("freeze_embeddings and vocabulary: used are for T5 models")
         if self.freeze_embeddings and self.optimizer.weight_decay:

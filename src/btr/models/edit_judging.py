@@ -1,0 +1,92 @@
+"""A bidirectional T5 that reads a candidate once, nothing masked, and says of each edit how likely it is right.
+
+The encoder reads the source, the fully visible decoder the whole candidate. A small head sees, of an edit, what the
+decoder makes of the words that it puts in and of the pieces left and right of them, and what the encoder makes of the
+words that it takes out. So one pass judges all edits of a candidate, where PLL needs a pass per token.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import T5Config, T5Model
+
+HEAD = "edit_head"  # the name of the head's weights
+HEAD_WIDTH = 256
+
+
+class EditHead(nn.Module):
+    """From the states around an edit to the log-odds that it is right."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(4 * width, HEAD_WIDTH)
+        self.last = nn.Linear(HEAD_WIDTH, 1)
+
+    def forward(self, states: Tensor) -> Tensor:
+        log_odds: Tensor = self.last(nn.functional.gelu(self.first(states))).squeeze(-1)
+        return log_odds
+
+
+class EditJudgingT5(T5Model):
+    """A T5 without output layer, and with a head for edits."""
+
+    def __init__(self, config: T5Config) -> None:
+        super().__init__(config)
+        self.edit_head = EditHead(config.d_model)
+        self.post_init()
+
+    @classmethod
+    def from_config(cls, config: T5Config) -> "EditJudgingT5":
+        """Return a model with random weights, as the automatic classes of `transformers` do."""
+        return cls(config)
+
+    def _init_weights(self, module: Any) -> None:
+        if isinstance(module, EditHead):
+            for layer in (module.first, module.last):
+                nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
+                nn.init.zeros_(layer.bias)
+        else:
+            super()._init_weights(module)
+
+
+@dataclass(frozen=True, slots=True)
+class EditSpan:
+    """Where an edit is in a candidate's pieces and in the source's: from `start` to `end`, both of which may be equal.
+
+    `candidate` is the row that the decoder reads, and `edit` the number of the edit, which other candidates may make
+    too.
+    """
+
+    candidate: int
+    edit: int
+    start: int
+    end: int
+    source_start: int
+    source_end: int
+
+
+def judge_spans(head: EditHead, spans: Sequence[EditSpan], rows: Sequence[Tensor], source: Tensor) -> Tensor:
+    """Return the log-odds of each edit of each candidate of a source.
+
+    `rows` are the decoder's states of each candidate, the start token's first; `source` are the encoder's.
+    """
+    inserted = [mean_state(rows[span.candidate], span.start + 1, span.end + 1) for span in spans]
+    left = [rows[span.candidate][span.start] for span in spans]
+    right = [rows[span.candidate][span.end + 1] for span in spans]
+    removed = [mean_state(source, span.source_start, span.source_end) for span in spans]
+    log_odds: Tensor = head(torch.cat([torch.stack(part) for part in (inserted, left, right, removed)], 1))
+    return log_odds
+
+
+def mean_state(states: Tensor, start: int, end: int) -> Tensor:
+    """Return the mean of some states; zeros if there are none."""
+    return states[start:end].mean(0) if end > start else torch.zeros_like(states[0])
+
+
+def mean_by_edit(log_odds: Tensor, edits: Tensor, count: int) -> Tensor:
+    """Return the mean of each edit's log-odds over the candidates that make it."""
+    sums = torch.zeros(count, device=log_odds.device, dtype=log_odds.dtype).index_add(0, edits, log_odds)
+    return sums / torch.bincount(edits, minlength=count).clamp_min(1)
