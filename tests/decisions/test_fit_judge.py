@@ -68,6 +68,16 @@ def test_a_right_prior_stays_nearly_as_it_is():
     assert distance(fit_judge([draw(3_000, 5)], ["log_ratio", "lm"], TRUTH), TRUTH, draw(300, 6)) < 0.15
 
 
+def test_a_few_sentences_hardly_move_a_judge():
+    """Five edits, all of them right but one, are no reason to believe all the others."""
+    tables = draw(5, 7).tables
+    labels = [np.array([number > 0]) for number in range(5)]
+    judge = fit_judge([LabelledSet("few", tables, ("lm",), labels)], ["log_ratio", "lm"], TRUTH)
+    moved = [judge.logits(table, ("lm",)) - TRUTH.logits(table, ("lm",)) for table in draw(300, 8).tables]
+    assert 0 < float(np.mean(moved)) < 1
+    assert float(np.std(moved)) < 0.3
+
+
 def test_sets_count_by_the_square_roots_of_their_edits():
     """4,900 edits against 100: 70 to 10, an eighth of the weight for the small set, and not a fiftieth.
 

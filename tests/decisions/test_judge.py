@@ -62,7 +62,17 @@ def test_which_features_are_known():
     assert has_log_probs(TABLE)
     assert not has_log_probs(WITHOUT)
     known = available_features(TABLE, ("lm", "btr", "lm"))
-    assert set(known) == {"posterior", "log_ratio", "rank_posterior", "base", "length", "lm", "btr"}
+    assert set(known) == {
+        "posterior",
+        "log_ratio",
+        "rival",
+        "unchanged",
+        "rank_posterior",
+        "base",
+        "length",
+        "lm",
+        "btr",
+    }
     assert available_features(WITHOUT, ()) == ("rank_posterior", "base", "length")
     partly = make_table("a", ("b", "c"), (-1.0, None), (0, 1, "b", "R:OTHER", [0]))
     assert not has_log_probs(partly)

@@ -4,6 +4,8 @@
 | --- | --- |
 | `posterior` | log-odds that a candidate has the edit, if candidates are drawn by their probabilities |
 | `log_ratio` | best log-probability of a candidate with the edit minus the best of one without it |
+| `rival` | the probability of the most probable other edit at the same place |
+| `unchanged` | log-odds that a candidate is the source as it is |
 | `rank_posterior` | as `posterior`, by the candidates' ranks: for candidates without log-probabilities |
 | `base` | whether the base candidate makes the edit |
 | `length` | the logarithm of the number of the source's tokens |
@@ -25,7 +27,7 @@ MAX_LOG_ODDS = 8.0  # of a reranker
 MIN_POSTERIOR = 1e-3
 RANK_EXPONENT = 1.5  # the weight of the candidate of rank k (from 1) is k to the power of minus this
 
-WITH_LOG_PROBS = "posterior", "log_ratio", "base", "length"
+WITH_LOG_PROBS = "posterior", "log_ratio", "rival", "unchanged", "base", "length"
 WITHOUT_LOG_PROBS = "rank_posterior", "base", "length"
 
 
@@ -57,6 +59,10 @@ def compute_features(table: EditTable, names: Sequence[str], rerankers: Sequence
             rows[:, column] = posterior(members, known)
         elif name == "log_ratio" and known is not None:
             rows[:, column] = log_ratio(members, known)
+        elif name == "rival" and known is not None:
+            rows[:, column] = rivals(table, share_of_probability(members, known))
+        elif name == "unchanged" and known is not None:
+            rows[:, column] = posterior(is_source(table), known)[0]
         elif name == "rank_posterior":
             rows[:, column] = posterior(members, rank_weights(table))
         elif name == "base":
@@ -78,10 +84,38 @@ def rank_weights(table: EditTable) -> Array:
 
 def posterior(members: Array, log_probs: Array) -> Array:
     """Return the log-odds of each edit if a candidate is drawn by its probability."""
-    powers = np.exp(log_probs - log_probs.max())
-    share = np.clip(members @ powers / powers.sum(), MIN_POSTERIOR, 1 - MIN_POSTERIOR)
+    share = np.clip(share_of_probability(members, log_probs), MIN_POSTERIOR, 1 - MIN_POSTERIOR)
     odds: Array = np.log(share / (1 - share))
     return odds
+
+
+def share_of_probability(members: Array, log_probs: Array) -> Array:
+    """Return the share of the candidates' probability that those which make each edit have."""
+    powers = np.exp(log_probs - log_probs.max())
+    share: Array = members @ powers / powers.sum()
+    return share
+
+
+def rivals(table: EditTable, shares: Array) -> list[float]:
+    """Return for each edit the largest share of another one at the same place: one that overlaps or touches it."""
+    keys = [edit.key for edit in table.edits]
+    return [
+        max(
+            (
+                float(shares[k])
+                for k, other in enumerate(keys)
+                if other != key and max(key.start, other.start) <= min(key.end, other.end)
+            ),
+            default=0.0,
+        )
+        for key in keys
+    ]
+
+
+def is_source(table: EditTable) -> Array:
+    """Return which of the usable candidates are the source as it is, as one row."""
+    row: Array = np.array([[table.candidates.texts[index].split() == table.words for index in table.usable]])
+    return row
 
 
 def log_ratio(members: Array, log_probs: Array) -> Array:

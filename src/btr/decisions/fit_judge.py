@@ -20,6 +20,8 @@ OPERATIONS = "M", "R", "U"
 MIN_EDITS_PER_TYPE = 20  # a rarer type has no weight of its own
 # A column times a scale s is penalised by 1/s²: features hardly, types more.
 FEATURE_SCALE, TYPE_SCALE = 10.0, 0.7
+# How far an existing judge moves when it is adapted: its log-odds are stretched and shifted, and weights change.
+STRETCH_SCALE, SHIFT_SCALE, CHANGE_SCALE = 0.3, 1.0, 0.3
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,7 @@ def label_edits(tables: Sequence[EditTable], gold: Gold) -> list[Array]:
 def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge | None = None) -> Judge:
     """Fit a judge with these features on several sets together; a set counts by the square root of its edits.
 
-    With `prior`, an existing judge is adapted: its log-odds are one more feature, which is hardly penalised, and all
-    weights are penalised as deviations from it. A hundred sentences are enough for that.
+    With `prior`, an existing judge is adapted: see `adapt`.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -79,29 +80,48 @@ def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge
     counts = Counter(np.array(kinds)[complete].tolist())
     types = sorted(kind for kind, count in counts.items() if count >= MIN_EDITS_PER_TYPE)
     one_hot = np.array([[kind[:1] == name for name in OPERATIONS] + [kind == name for name in types] for kind in kinds])
-    scale = TYPE_SCALE if prior is not None else FEATURE_SCALE
     means, spreads = numbers[complete].mean(0), np.maximum(numbers[complete].std(0), 1e-6)
-    columns = [scale * (numbers - means) / spreads, TYPE_SCALE * one_hot]
+    columns = np.concatenate([(numbers - means) / spreads, one_hot], axis=1)
     if prior is not None:
-        logits = [prior.logits(table, each.rerankers) for each in sets for table in each.tables]
-        columns.append(FEATURE_SCALE * np.concatenate(logits)[:, None])
-        complete &= ~np.isnan(columns[-1][:, 0])
-    matrix = np.concatenate(columns, axis=1)[complete]
-    model = LogisticRegression(C=1.0, solver="newton-cholesky", max_iter=200)
-    model.fit(matrix, labels[complete], sample_weight=shares[complete])
-    weights = model.coef_[0]
-    numeric = scale * weights[: len(features)] / spreads
-    rest = TYPE_SCALE * weights[len(features) : len(features) + one_hot.shape[1]]
-    intercept = float(model.intercept_[0] - numeric @ means)
-    fitted_on = tuple(each.name for each in sets)
+        logits = np.concatenate([prior.logits(table, each.rerankers) for each in sets for table in each.tables])
+        complete &= ~np.isnan(logits)
+        stretch, shift, weights = adapt(logits[complete], columns[complete], labels[complete], shares[complete])
+    else:
+        scales = np.repeat([FEATURE_SCALE, TYPE_SCALE], [len(features), one_hot.shape[1]])
+        model = LogisticRegression(C=1.0, solver="newton-cholesky", max_iter=200)
+        model.fit(scales * columns[complete], labels[complete], sample_weight=shares[complete])
+        stretch, shift, weights = 0.0, float(model.intercept_[0]), scales * model.coef_[0]
+    numeric = weights[: len(features)] / spreads
+    rest = weights[len(features) :]
     judge = Judge(
         dict(zip(features, map(float, numeric))),
         dict(zip(OPERATIONS, map(float, rest))),
         dict(zip(types, map(float, rest[len(OPERATIONS) :]))),
-        intercept,
-        fitted_on,
+        shift - float(numeric @ means),
+        tuple(each.name for each in sets),
     )
-    return judge if prior is None else add(judge, prior, FEATURE_SCALE * float(weights[-1]))
+    return judge if prior is None else add(judge, prior, stretch)
+
+
+def adapt(logits: Array, columns: Array, labels: Array, counts: Array) -> tuple[float, float, Array]:
+    """Return how an existing judge's log-odds are to be stretched and shifted, and what each column adds to them.
+
+    All are penalised as deviations from the judge as it is, so that a few sentences hardly move it, and a hundred say
+    how often edits are right in a user's own text.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    matrix = np.column_stack([STRETCH_SCALE * logits, np.full(len(logits), SHIFT_SCALE), CHANGE_SCALE * columns])
+    signs = np.where(labels, 1.0, -1.0)
+
+    def loss(changes: Array) -> tuple[float, Array]:
+        margins = signs * (logits + matrix @ changes)
+        slopes = -counts * signs * expit(-margins)
+        return float(counts @ np.logaddexp(0, -margins) + changes @ changes / 2), matrix.T @ slopes + changes
+
+    changes = minimize(loss, np.zeros(matrix.shape[1]), jac=True, method="L-BFGS-B").x
+    return 1 + STRETCH_SCALE * float(changes[0]), SHIFT_SCALE * float(changes[1]), CHANGE_SCALE * changes[2:]
 
 
 def add(change: Judge, prior: Judge, weight: float) -> Judge:

@@ -8,7 +8,14 @@ from transformers import PreTrainedTokenizerBase
 from btr.errors import InputError
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, make_bidirectional
 from btr.models.edit_judging import HEAD
-from btr.models.load import BIDIRECTIONAL_KINDS, RIGHT_TO_LEFT_KEY, load_tokenizer, read_config, read_model, silence_libraries
+from btr.models.load import (
+    BIDIRECTIONAL_KINDS,
+    RIGHT_TO_LEFT_KEY,
+    load_tokenizer,
+    read_config,
+    read_model,
+    silence_libraries,
+)
 from btr.models.locate import locate_model
 
 
