@@ -1,7 +1,7 @@
-"""Commands from sources to choices: generate, score, rerank, and all in one: correct."""
+"""Commands from sources to choices: generate, score, rerank."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -31,9 +31,6 @@ from btr.cli.options import (
     show,
 )
 from btr.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 
 @app.command()
