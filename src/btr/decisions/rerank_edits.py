@@ -86,7 +86,7 @@ def rerank_edits(
         for decision in decided
     )
     base = reranked = None
-    if as_paths(gold) or as_paths(reference) or source is not None:
+    if as_paths(gold) or as_paths(reference) or source is not None or metric != "m2":
         measured = load_gold(metric, gold=gold, source=source, reference=reference)
         check_tables(rows, measured, tables)
         base = measured.metric.score([table.candidates.texts[0] for table in rows])

@@ -1,0 +1,83 @@
+"""The commands that decide edit by edit, as a user types them."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from judged import PLAIN, RANKS, make_table, write_judge, write_tables
+from typer.testing import CliRunner
+
+import btr
+from btr.cli import app
+from btr.errors import InputError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GO = make_table("He go .", ("He goes .", "He go ."), (-1.0, -2.0), (1, 2, "goes", "R:VERB:SVA", [0]))
+WITHOUT = make_table("He go .", ("He goes .", "He go ."), None, (1, 2, "goes", "R:VERB:SVA", [0]))
+
+
+def refusal(*arguments):
+    """Return the one sentence that a command ends with."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert isinstance(done.exception, InputError), done.output  # `main` prints it, with exit code 2
+    assert "\n" not in str(done.exception)
+    return str(done.exception)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """A file of edit tables, and a judge of them."""
+    return write_tables(tmp_path / "edits.jsonl", [GO]), write_judge(tmp_path / "judge.json", PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (["--profile", "paper"], "--profile"),
+        (["--threshold", "0"], "--threshold"),
+        (["--top", "2"], "--top"),
+        (["--gap", "1"], "--gap"),
+        (["--more-than"], "--at-least/--more-than"),
+        (["--keep-runaways"], "--drop-runaways/--keep-runaways"),
+        (["--average", "log"], "--average"),
+        (["--weight", "base=1"], "--weight"),
+    ],
+)
+def test_rerank_with_a_judge_refuses_options_for_whole_candidates(judged, options, name):
+    tables, judge = judged
+    message = refusal("rerank", tables, "--judge", judge, *options)
+    assert message.startswith(f"{name} is for choosing among whole candidates")
+
+
+@pytest.mark.parametrize("option", [["--cutoff", "0.4"], ["--base-edits-only"]])
+def test_rerank_without_a_judge_refuses_options_for_edits(judged, option):
+    assert refusal("rerank", judged[0], *option) == f"{option[0]} needs a judge; name one with --judge."
+
+
+def test_a_metric_without_gold_is_refused(judged):
+    assert "gold" in refusal("rerank", judged[0], "--judge", judged[1], "--metric", "errant")
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (["--metric", "m2"], "--metric"),
+        (["--top", "2"], "--top"),
+        (["--step", "0.1"], "--step"),
+        (["--mix"], "--mix"),
+        (["--gap", "1"], "--gap"),
+        (["--at-least"], "--at-least/--more-than"),
+        (["--drop-runaways"], "--drop-runaways/--keep-runaways"),
+        (["--average", "log"], "--average"),
+    ],
+)
+def test_tune_with_edits_refuses_options_for_whole_candidates(judged, options, name):
+    message = refusal("tune", "--edits", judged[0], "--gold", EXAMPLES / "gold.m2", *options)
+    assert message == f"{name} is for choosing among whole candidates; leave it out with --edits."
+
+
+@pytest.mark.parametrize("option", [["--base-edits-only"], ["--judge", "judge.json"], ["--output", "judge.json"]])
+def test_tune_without_edits_refuses_options_for_edits(judged, option):
+    message = refusal("tune", judged[0], "--gold", EXAMPLES / "gold.m2", *option)
+    assert f"{option[0]} is for edits; add --edits" in message.replace("/-o", "")
