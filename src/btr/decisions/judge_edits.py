@@ -8,7 +8,7 @@ from btr.corpus.edits import EditTable
 from btr.corpus.scores import Scored
 from btr.decisions.decide import Decision, Verdict, decide, is_usable
 from btr.decisions.edit_table import choose_edits, edited_text
-from btr.decisions.settings import Settings
+from btr.decisions.settings import DEFAULT_CUTOFF, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def decide_edits(table: EditTable, confidences: Sequence[float], settings: Setti
 
     Where no candidate can be aligned with the source, the source stays.
     """
-    cutoff = settings.cutoff if settings.cutoff is not None else 0.5
+    cutoff = DEFAULT_CUTOFF if settings.cutoff is None else settings.cutoff
     chosen = choose_edits(table, confidences, cutoff, settings.base_edits_only)
     row, text = table.candidates, edited_text(table, chosen)
     words = text.split()

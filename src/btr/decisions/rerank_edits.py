@@ -1,5 +1,6 @@
 """`btr rerank --judge`: edit tables and a judge in, the corrected sentences out."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -100,5 +101,5 @@ def rerank_edits(
 
 
 def most_used_features(every: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the features of the judge that was used most; none if no sentence has an edit."""
-    return max(set(every), key=every.count) if every else ()
+    """Return the features of the judge that was used most, of equals the first; none if no sentence has an edit."""
+    return Counter(every).most_common(1)[0][0] if every else ()
