@@ -81,3 +81,30 @@ def test_tune_with_edits_refuses_options_for_whole_candidates(judged, options, n
 def test_tune_without_edits_refuses_options_for_edits(judged, option):
     message = refusal("tune", judged[0], "--gold", EXAMPLES / "gold.m2", *option)
     assert f"{option[0]} is for edits; add --edits" in message.replace("/-o", "")
+
+
+@pytest.mark.parametrize("kind", ["base", "mbr", "vote"])
+def test_rerankers_of_whole_lists_cant_be_asked_about_edits(tmp_path, kind):
+    with pytest.raises(InputError, match=rf"^{kind} is about the base model's candidates .*; leave it out: [^\n]*$"):
+        btr.score(EXAMPLES / "candidates.jsonl", [kind], tmp_path / "edits.jsonl", edits=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_judges_file_is_checked_before_the_work(tmp_path, monkeypatch, judged):
+    monkeypatch.setattr("btr.decisions.tune_edits.read_set", lambda *_: pytest.fail("worked before the check"))
+    gold = EXAMPLES / "gold.m2"
+    for output, message in (
+        (tmp_path / "no" / "judge.json", "cannot be written"),
+        (tmp_path, "is a folder"),
+        (judged[0], "is an input, too"),
+        (judged[1], "is an input, too"),
+    ):
+        with pytest.raises(InputError, match=message):
+            btr.tune_edits(judged[0], output, gold=gold, judge=judged[1])
+    figure = tmp_path / "no" / "figure.png"
+    assert "cannot be written" in refusal("tune", "--edits", judged[0], "--gold", gold, "--plot", figure)
+
+
+def test_tuning_needs_a_file(tmp_path):
+    with pytest.raises(InputError, match=r"^name one or more files of edit tables \(btr score --edits\)\.$"):
+        btr.tune_edits([], tmp_path / "judge.json")

@@ -29,6 +29,7 @@ from btr.cli.options import (
     show,
 )
 from btr.errors import InputError
+from btr.resume import check_output
 
 SENTENCE_OPTIONS = "metric", "top", "step", "mix", "gap", "at_least", "drop_runaways", "average"
 
@@ -228,6 +229,8 @@ def tune_judge(
     import btr
     from btr.cli.judges import print_tuned_judge
 
+    if plot is not None:
+        check_output(plot, tables)
     result = btr.tune_edits(
         tables,
         output,
