@@ -19,7 +19,7 @@ from btr.metrics.errant import discard_parses
 from btr.models.locate import fetch_folder
 from btr.records import Record
 from btr.rerankers import load_reranker, parse_name, rerankers_of_profile
-from btr.rerankers.edit_scores import score_edits
+from btr.rerankers.edit_scores import refuse_list_rerankers, score_edits
 from btr.resume import check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
@@ -66,6 +66,8 @@ def score(
         rerankers = rerankers_of_profile(profile)
     names = [rerankers] if isinstance(rerankers, str) else list(rerankers)
     parsed = [parse_name(name) for name in names]
+    if edits:
+        refuse_list_rerankers([reranker for reranker, _ in parsed])
     if parsed and all(model is None for _, model in parsed) and (dtype, device, int8) != ("float32", None, False):
         raise InputError(f"{', '.join(names)}: without a model, dtype, device and int8 do not apply; leave them out.")
     kinds = [reranker.kind for reranker, _ in parsed]
