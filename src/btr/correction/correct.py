@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MARKDOWN = ".md", ".markdown"
 RECORDS = ".records"  # suffix of the file that holds what is known of the sentences until all are corrected
 WINDOW = 128  # tokenised sentences that are corrected together
+JUDGED_WINDOW = 512  # the same where a judge decides: enough to align their edits on eight cores
 
 
 @dataclass
@@ -169,7 +170,8 @@ def correct_tokenized(
 
     header = {"signature": corrector.signature, "text": name}
     rows = read_lines(path)
-    write_windows(rows, work, output, header, WINDOW, "Correcting", keep_header=False, resumable=name != "-")
+    size = WINDOW if corrector.judge is None else JUDGED_WINDOW
+    write_windows(rows, work, output, header, size, "Correcting", keep_header=False, resumable=name != "-")
     if name != "-" and os.fspath(output) != "-" and not Share.current().rank:
         counts.sentences = counts.changed = 0  # what earlier runs and other processes wrote counts too
         for source, text in zip(read_lines(path), read_lines(output)):

@@ -23,7 +23,7 @@ from btr.rerankers.edit_scores import refuse_list_rerankers, score_edits
 from btr.resume import check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
-EDITS_WINDOW = 128  # sources whose edits are scored together: enough to align them on all cores
+EDITS_WINDOW = 512  # sources whose edits are scored together: enough to align them on eight cores
 
 
 @dataclass(frozen=True)
