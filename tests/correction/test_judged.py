@@ -61,3 +61,37 @@ def test_empty_lines_and_unchanged_lines_stay_as_they_are():
     lines = ["", "  ", "I have  two\tcats .", " I  has it . ", "a" * 300]
     assert judged(0.5).correct_sentences(lines) == [*lines[:3], "I have it .", lines[4]]
     assert judged(1.0).correct_sentences(lines) == lines
+
+
+def load_judge(path, *features, rerankers):
+    write_judge(path, *features, rerankers=rerankers)
+    return EditJudge.from_file(path, device=None, int8=False, threads=1)
+
+
+def test_rerankers_that_are_at_hand_are_asked(tmp_path):
+    """One is missing; the second judge needs only the other."""
+    btr = tiny.save_t5(tmp_path / "btr", bidirectional=True, seed=4)
+    both, one = {**PLAIN, "btr": 1.0, "lm": 1.0}, {**PLAIN, "btr": 1.0}
+    rerankers = [f"btr:{btr}", f"lm:{tmp_path / 'none'}"]
+    judge, note = load_judge(tmp_path / "judge.json", both, one, PLAIN, rerankers=rerankers)
+    assert judge.kinds == ("btr",)
+    assert [each.features for each in judge.judges.judges] == [one, PLAIN]
+    assert note.endswith(" Until then a judge without lm decides.")
+    assert str(tmp_path / "none") in note
+    row = Candidates("one two three", ("one two four", "one two three"), (-1.2, -1.0))  # not settled
+    (decision,) = judge.decide([row], Settings(cutoff=0.5))
+    assert decision.table.edits[0].log_odds[0] is not None
+    judge, note = load_judge(tmp_path / "judge.json", both, PLAIN, rerankers=rerankers)
+    assert (judge.reranker, judge.judges.rerankers) == (None, ())  # no judge asks the other alone
+    with pytest.raises(InputError, match="none"):
+        load_judge(tmp_path / "judge.json", both, rerankers=rerankers)
+
+
+def test_one_of_two_models_of_a_kind_is_not_enough(tmp_path):
+    btr = tiny.save_t5(tmp_path / "btr", bidirectional=True, seed=4)
+    rerankers = [f"btr:{btr}", f"btr:{tmp_path / 'none'}"]
+    judge, note = load_judge(tmp_path / "judge.json", {**PLAIN, "btr": 1.0}, PLAIN, rerankers=rerankers)
+    assert (judge.kinds, len(judge.judges.judges)) == ((), 1)
+    assert note.endswith("a judge without btr decides.")
+    judge, note = load_judge(tmp_path / "judge.json", {**PLAIN, "btr": 1.0}, rerankers=rerankers[:1] * 2)
+    assert (judge.kinds, note) == (("btr", "btr"), None)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from btr.corpus.candidates import Candidates
@@ -18,7 +19,7 @@ from btr.errors import InputError
 from btr.metrics.errant import discard_parses
 from btr.models.locate import fetch_folder
 from btr.rerankers import parse_name
-from btr.rerankers.base import Reranker
+from btr.rerankers.base import Ensemble, Reranker
 from btr.rerankers.edit_scores import score_edits
 
 
@@ -30,20 +31,31 @@ class EditJudge:
 
     @classmethod
     def from_file(cls, path: Path, *, device: str | None, int8: bool, threads: int) -> "tuple[EditJudge, str | None]":
-        """Load judges and their rerankers; without one that is not at hand, and then with a line that says so."""
+        """Load judges and their rerankers.
+
+        Without a reranker that is not at hand, judges decide that do not need it, and a line says so.
+        """
         judges = read_judges(path)
-        if not judges.rerankers:
-            return cls(judges), None
-        models = [model for _, model in map(parse_name, judges.rerankers) if model is not None]
-        try:
-            state = tuple(map(folder_state, models))
-            reranker = load_reranker_once(judges.rerankers, state, device, int8)
-        except InputError as error:
-            fewer = judges.without(judges.reranker_kinds)
-            if not fewer.judges:
-                raise
-            return cls(fewer), f"{error} Until then a judge without it decides."
-        return cls(judges, reranker, threads), None
+        loaded: dict[str, Reranker] = {}
+        errors: dict[str, InputError] = {}  # by kind: a judge needs all models of a kind
+        for name in judges.rerankers:
+            try:
+                _, model = parse_name(name)
+                state = () if model is None else (folder_state(model),)
+                loaded[name] = load_reranker_once((name,), state, device, int8)
+            except InputError as error:
+                errors.setdefault(name.partition(":")[0], error)
+        rest = judges.without(list(errors))
+        if not rest.judges:
+            raise next(iter(errors.values()))
+        rest = replace(rest, rerankers=tuple(name for name in rest.rerankers if is_asked(rest, name)))
+        members = [loaded[name] for name in rest.rerankers]
+        reranker = None if not members else members[0] if len(members) == 1 else Ensemble(members)
+        judge = cls(rest, reranker, threads if reranker else 1)
+        if not errors:
+            return judge, None
+        reasons = " ".join(map(str, errors.values()))
+        return judge, f"{reasons} Until then a judge without {' and '.join(errors)} decides."
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -73,6 +85,11 @@ class EditJudge:
             return in_threads(reranker.checked_scores, rows, threads)
 
         return score_edits(self.reranker, tables, [self.judges.unsettled(table) for table in tables], scoring)
+
+
+def is_asked(judges: Judges, name: str) -> bool:
+    """Return whether any of the judges asks a reranker."""
+    return any(name.partition(":")[0] in judge.names for judge in judges.judges)
 
 
 def find_judged_profile(model: str, profile: str, judge: PathLike | None) -> tuple[Path, Settings] | None:
