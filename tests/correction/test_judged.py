@@ -95,3 +95,9 @@ def test_one_of_two_models_of_a_kind_is_not_enough(tmp_path):
     assert note.endswith("a judge without btr decides.")
     judge, note = load_judge(tmp_path / "judge.json", {**PLAIN, "btr": 1.0}, rerankers=rerankers[:1] * 2)
     assert (judge.kinds, note) == (("btr", "btr"), None)
+
+
+def test_a_feature_that_nothing_gives_is_named(tmp_path):
+    _, note = load_judge(tmp_path / "judge.json", {**PLAIN, "wisdom": 1.0}, PLAIN, rerankers=[])
+    assert note == f"{tmp_path / 'judge.json'}: nothing gives wisdom; a judge that was fitted without decides."
+    assert load_judge(tmp_path / "judge.json", PLAIN, RANKS, rerankers=[])[1] is None

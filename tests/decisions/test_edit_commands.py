@@ -1,7 +1,6 @@
 """The commands that decide edit by edit, as a user types them."""
 
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -108,3 +107,28 @@ def test_the_judges_file_is_checked_before_the_work(tmp_path, monkeypatch, judge
 def test_tuning_needs_a_file(tmp_path):
     with pytest.raises(InputError, match=r"^name one or more files of edit tables \(btr score --edits\)\.$"):
         btr.tune_edits([], tmp_path / "judge.json")
+
+
+def test_rerank_says_which_features_the_judge_lacks(tmp_path):
+    same = make_table("He goes .", ("He goes .",), None)  # it has no edits to be judged
+    tables = write_tables(tmp_path / "edits.jsonl", [GO, WITHOUT, same])
+    judge = write_judge(tmp_path / "judge.json", {"posterior": 1.0, **PLAIN}, RANKS)
+    done = CliRunner().invoke(app, ["rerank", str(tables), "--judge", str(judge), "--json"])
+    note = "posterior, log_ratio: not known of the edits of 1 of 2 sentences; a judge that was fitted without decides "
+    assert json.loads(done.stdout)["note"] == f"{note}about these."
+    assert done.stderr == f"{note}about these.\n"
+    assert btr.rerank_edits(write_tables(tmp_path / "e.jsonl", [GO, same]), judge).note is None
+
+
+@pytest.mark.parametrize(("log_probs", "texts", "is_said"), [
+    (None, ["He goes .", "He go ."], True),
+    ([-1.0, None], ["He goes .", "He go ."], True),
+    ([-1.0, -2.0], ["He goes .", "He go ."], False),
+    (None, ["He go ."], False),  # passed through: it has no edits
+])  # fmt: skip
+def test_score_says_which_features_a_judge_will_lack(tmp_path, log_probs, texts, is_said):
+    row = {"source": "He go .", "candidates": texts, "log_probs": log_probs}
+    (tmp_path / "candidates.jsonl").write_text(json.dumps(row) + "\n")
+    note = btr.score(tmp_path / "candidates.jsonl", None, tmp_path / "edits.jsonl", edits=True).note
+    assert (note or "").startswith("posterior, log_ratio: not known of the edits of 1 of 1 sources" if is_said else "")
+    assert bool(note) == is_said

@@ -215,6 +215,7 @@ def rerank(
             source=source,
             reference=reference or (),
         )
+        say(judged.note)
         show(judged, as_json, print_reranked_edits, sys.stderr if output == "-" else None)
         return
     refuse_options(context, ("cutoff", "base_edits_only"), "needs a judge; name one with --judge.")

@@ -11,6 +11,7 @@ from btr.corpus.files import PathLike
 from btr.corpus.scores import Scores
 from btr.correction.loading import folder_state, load_reranker_once
 from btr.correction.selection import in_threads
+from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
 from btr.decisions.edit_table import extract_tables
 from btr.decisions.judge import JUDGE_FILE, Judges, read_judges
 from btr.decisions.judge_edits import EditDecision, decide_edits
@@ -53,9 +54,17 @@ class EditJudge:
         reranker = None if not members else members[0] if len(members) == 1 else Ensemble(members)
         judge = cls(rest, reranker, threads if reranker else 1)
         if not errors:
-            return judge, None
+            return judge, judge.describe_missing_features(path)
         reasons = " ".join(map(str, errors.values()))
         return judge, f"{reasons} Until then a judge without {' and '.join(errors)} decides."
+
+    def describe_missing_features(self, path: Path) -> str | None:
+        """Return a line that says which features of the first judge nothing gives, if another judge can decide."""
+        known = {*WITH_LOG_PROBS, *WITHOUT_LOG_PROBS, *self.kinds}
+        missing = [name for name in self.judges.judges[0].names if name not in known]
+        if not missing or not any(known.issuperset(judge.names) for judge in self.judges.judges):
+            return None
+        return f"{path}: nothing gives {', '.join(missing)}; a judge that was fitted without decides."
 
     @property
     def kinds(self) -> tuple[str, ...]:
