@@ -9,9 +9,11 @@ from scripted import Scripted
 
 from btr.candidates.decoding import DecodingSettings
 from btr.corpus.candidates import Candidates
+from btr.correction.correct import correct_file
 from btr.correction.corrector import Corrector
 from btr.correction.judging import EditJudge
 from btr.decisions import Settings
+from btr.decisions.edit_table import extract_tables
 from btr.errors import InputError
 from btr.serving.schemas import ScoreResponse
 
@@ -101,3 +103,22 @@ def test_a_feature_that_nothing_gives_is_named(tmp_path):
     _, note = load_judge(tmp_path / "judge.json", {**PLAIN, "wisdom": 1.0}, PLAIN, rerankers=[])
     assert note == f"{tmp_path / 'judge.json'}: nothing gives wisdom; a judge that was fitted without decides."
     assert load_judge(tmp_path / "judge.json", PLAIN, RANKS, rerankers=[])[1] is None
+
+
+def test_a_text_that_goes_to_a_file_is_judged_in_large_batches(tmp_path, monkeypatch):
+    """So that its edits are aligned on all cores; the corrections are the same."""
+    text = tmp_path / "text.txt"
+    text.write_text("I has one dog.\n\n" * 1_000)
+    sizes = []
+    monkeypatch.setattr("btr.decisions.edit_table.CHUNK", 1_000)  # no processes
+
+    def count_sentences(rows, processes):
+        sizes.append(len(rows))
+        return extract_tables(rows, 1)
+
+    monkeypatch.setattr("btr.correction.judging.extract_tables", count_sentences)
+    correct_file(text, tmp_path / "out.txt", judged(0.5))
+    assert sizes == [1_000]
+    assert (tmp_path / "out.txt").read_text() == "I have one dogs.\n\n" * 1_000
+    correct_file(text, "-", judged(0.5))
+    assert len(sizes) > 3  # a reader waits
