@@ -1,6 +1,8 @@
 """Edit tables: which edits there are, which of them exclude each other, and which are made."""
 
+import multiprocessing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from judged import make_table
@@ -8,6 +10,7 @@ from judged import make_table
 from btr.corpus import read_candidates
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditKey
+from btr.correction.correct import JUDGED_WINDOW
 from btr.decisions import edit_table
 from btr.decisions.edit_table import (
     choose_edits,
@@ -17,6 +20,7 @@ from btr.decisions.edit_table import (
     usable_candidates,
     with_and_without,
 )
+from btr.rerankers.score import EDITS_WINDOW
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -139,3 +143,29 @@ def test_tables_are_the_same_for_any_chunks_and_processes(monkeypatch, size, pro
     assert sum(len(table.edits) for table in expected) > 20
     monkeypatch.setattr(edit_table, "CHUNK", size)
     assert extract_tables(rows, processes) == expected
+
+
+@pytest.mark.parametrize("window", [EDITS_WINDOW, JUDGED_WINDOW])
+def test_a_window_keeps_eight_cores_busy(monkeypatch, window):
+    """Also where a file is streamed: sources are aligned window by window."""
+    workers = []
+
+    def count_workers(function, items, *, processes, min_per_process):
+        workers.append(len(items) // min_per_process)
+        return [[] for _ in items]
+
+    monkeypatch.setattr(edit_table, "parallel_map", count_workers)
+    extract_tables([row("He goes home .")] * window)
+    assert workers == [8]
+
+
+def test_tables_are_the_same_where_processes_are_spawned(monkeypatch):
+    """As on macOS and Windows: nothing of this process is shared, and each worker loads the annotator itself."""
+    rows = list(read_candidates(EXAMPLES / "candidates.jsonl"))[:4]
+    expected = extract_tables(rows, 1)
+    monkeypatch.setattr(edit_table, "CHUNK", 1)
+    monkeypatch.setattr("btr.pool.sys", SimpleNamespace(platform="darwin"))
+    started, get_context = [], multiprocessing.get_context
+    monkeypatch.setattr("multiprocessing.get_context", lambda method: started.append(method) or get_context(method))
+    assert extract_tables(rows, 2) == expected
+    assert started == ["spawn"]

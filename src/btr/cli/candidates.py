@@ -1,7 +1,7 @@
-"""Commands from sources to choices: generate, score, rerank, and all in one: correct."""
+"""Commands from sources to choices: generate, score, rerank."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -27,13 +27,13 @@ from btr.cli.options import (
     Weight,
     app,
     parse_weights,
+    refuse_options,
     say,
     show,
 )
 from btr.errors import InputError
 
-if TYPE_CHECKING:
-    pass
+SENTENCE_OPTIONS = "profile", "threshold", "top", "gap", "at_least", "drop_runaways", "average", "weight"
 
 
 @app.command()
@@ -160,6 +160,7 @@ def score(
 
 @app.command()
 def rerank(
+    context: typer.Context,
     scores: Annotated[list[str], typer.Argument(metavar="SCORES", help="Scores files; several are an ensemble.")],
     output: Annotated[str | None, typer.Option("--output", "-o", metavar="OUT", help="The chosen texts.")] = None,
     profile: OptionalProfile = None,
@@ -199,6 +200,8 @@ def rerank(
     if judge is not None:
         from btr.cli.judges import print_reranked_edits
 
+        why = "is for choosing among whole candidates, but a judge decides edit by edit; leave it out, or use --cutoff."
+        refuse_options(context, SENTENCE_OPTIONS, why)
         if len(scores) > 1:
             raise InputError("a judge reads one file of edit tables (btr score --edits).")
         judged = btr.rerank_edits(
@@ -212,10 +215,10 @@ def rerank(
             source=source,
             reference=reference or (),
         )
+        say(judged.note)
         show(judged, as_json, print_reranked_edits, sys.stderr if output == "-" else None)
         return
-    if cutoff is not None or base_edits_only is not None:
-        raise InputError("a cut-off needs a judge: name one with --judge.")
+    refuse_options(context, ("cutoff", "base_edits_only"), "needs a judge; name one with --judge.")
     result = btr.rerank(
         scores,
         output,

@@ -25,9 +25,13 @@ from btr.cli.options import (
     Resamples,
     Source,
     app,
+    refuse_options,
     show,
 )
 from btr.errors import InputError
+from btr.resume import check_output
+
+SENTENCE_OPTIONS = "metric", "top", "step", "mix", "gap", "at_least", "drop_runaways", "average"
 
 
 @app.command()
@@ -139,6 +143,7 @@ def clean(
 
 @app.command()
 def tune(
+    context: typer.Context,
     scores: Annotated[list[Path], typer.Argument(metavar="SCORES", help="Scores files, one per model.")],
     metric: Metric = "m2",
     gold: Gold = None,
@@ -180,10 +185,10 @@ def tune(
     from btr.decisions.tune import TOPS
 
     if edits:
+        refuse_options(context, SENTENCE_OPTIONS, "is for choosing among whole candidates; leave it out with --edits.")
         tune_judge(scores, output, gold, source, reference, judge, base_edits_only, folds, plot, as_json)
         return
-    if (output, judge, base_edits_only) != (None, None, None):
-        raise InputError("--output, --judge and --base-edits-only are for --edits.")
+    refuse_options(context, ("output", "judge", "base_edits_only"), "is for edits; add --edits, or leave it out.")
     result = btr.tune(
         scores,
         metric=metric,
@@ -224,6 +229,8 @@ def tune_judge(
     import btr
     from btr.cli.judges import print_tuned_judge
 
+    if plot is not None:
+        check_output(plot, tables)
     result = btr.tune_edits(
         tables,
         output,

@@ -107,6 +107,14 @@ BaseEditsOnly = Annotated[
 ]
 
 
+def refuse_options(context: typer.Context, names: Sequence[str], why: str) -> None:
+    """Refuse the first of some options that was given though it does not apply; `why` ends the sentence."""
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is not None and source.name == "COMMANDLINE":
+            raise InputError(f"{'/'.join((*option.opts, *option.secondary_opts))} {why}")
+
+
 def parse_weights(pairs: Sequence[str] | None) -> dict[str, float] | None:
     """Return weights by kind from KIND=WEIGHT; None if there are none."""
     if not pairs:

@@ -160,14 +160,14 @@ class BlockCutter:
         return Block(text, start, prose, too_long)
 
 
-def batch_blocks(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+def batch_blocks(blocks: Iterable[Block], characters: int = BATCH_CHARACTERS) -> Iterator[list[Block]]:
     """Group the blocks of a text, so that the sentences of several are batched together."""
     batch: list[Block] = []
     size = 0
     for block in blocks:
         batch.append(block)
         size += len(block.text)
-        if size >= BATCH_CHARACTERS:
+        if size >= characters:
             yield batch
             batch, size = [], 0
     if batch:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from btr.corpus.files import PathLike, check_text, file_signature, read_lines, writing
 from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE
-from btr.correction.blocks import Block, batch_blocks, read_blocks
+from btr.correction.blocks import BATCH_CHARACTERS, Block, batch_blocks, read_blocks
 from btr.correction.records import NOT_ENGLISH, TOO_LONG, CorrectedBlock, CorrectedSentence, Correction
 from btr.correction.render import FORMS, FORMS_WITH_PROBABILITIES, Renderer
 from btr.decisions import Verdict
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MARKDOWN = ".md", ".markdown"
 RECORDS = ".records"  # suffix of the file that holds what is known of the sentences until all are corrected
 WINDOW = 128  # tokenised sentences that are corrected together
+JUDGED_WINDOW = 512  # the same where a judge decides: enough to align their edits on eight cores
+JUDGED_CHARACTERS = 48_000  # of a text, for the same reason; only if it goes to a file, since nobody waits for it
 
 
 @dataclass
@@ -128,12 +130,14 @@ def correct_blocks(
 ) -> None:
     """Correct a text block by block, and write it in a form."""
     probabilities = form in FORMS_WITH_PROBABILITIES
-    batches = batch_blocks(read_blocks(path, markdown))
+    is_streamed = name == "-" or os.fspath(output) == "-"  # nothing that could be resumed
+    characters = BATCH_CHARACTERS if corrector.judge is None or is_streamed else JUDGED_CHARACTERS
+    batches = batch_blocks(read_blocks(path, markdown), characters)
 
     def run(batch: Sequence[Block]) -> list[CorrectedBlock]:
         return list(corrector.correct_blocks(batch, probabilities=probabilities))
 
-    if name == "-" or os.fspath(output) == "-":  # nothing that could be resumed
+    if is_streamed:
         render(map(run, batches), output, form, colour, counts)
         return
 
@@ -142,6 +146,8 @@ def correct_blocks(
             yield json.dumps([block.to_dict() for block in run(batch)], ensure_ascii=False)
 
     header = {"signature": corrector.signature, "text": name, "markdown": markdown, "probabilities": probabilities}
+    if corrector.judge is not None:
+        header["characters"] = characters  # batches of another size can't be continued
     records = Path(os.fspath(output) + RECORDS)
     is_complete = records.exists() and next(read_lines(records), "") == json.dumps(header)  # stopped while rendering
     Share.current().wait()
@@ -169,7 +175,8 @@ def correct_tokenized(
 
     header = {"signature": corrector.signature, "text": name}
     rows = read_lines(path)
-    write_windows(rows, work, output, header, WINDOW, "Correcting", keep_header=False, resumable=name != "-")
+    size = WINDOW if corrector.judge is None else JUDGED_WINDOW
+    write_windows(rows, work, output, header, size, "Correcting", keep_header=False, resumable=name != "-")
     if name != "-" and os.fspath(output) != "-" and not Share.current().rank:
         counts.sentences = counts.changed = 0  # what earlier runs and other processes wrote counts too
         for source, text in zip(read_lines(path), read_lines(output)):

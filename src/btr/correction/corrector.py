@@ -100,8 +100,8 @@ class Corrector:
         Several rerankers are one ensemble. On a CPU all computes in int8, and what becomes of a sentence does not
         depend on the sentences beside it. Models stay loaded: a second call with the same names takes no time.
         """
-        sentence_options = {"top": top, "threshold": threshold, "at_least": at_least, "gap": gap, "average": average,
-                            "weights": weights}  # fmt: skip
+        sentence_options = {"top": top, "threshold": threshold, "at_least": at_least, "gap": gap,
+                            "drop_runaways": drop_runaways, "average": average, "weights": weights}  # fmt: skip
         Settings().override(**sentence_options, candidates=candidates, cutoff=cutoff)  # refuse bad values at once
         judged = None if reranker is not None else find_judged_profile(model, profile, judge)
         if judged is not None:
@@ -125,10 +125,7 @@ class Corrector:
         kinds = [kind.kind for kind, _ in parsed]
         if parsed:
             found, note = find_profile(profile, [fetch_folder(name) for name in models], kinds)
-        settings = (found or DEFAULTS).override(
-            candidates=candidates, top=top, threshold=threshold, at_least=at_least, gap=gap,
-            drop_runaways=drop_runaways, average=average, weights=weights,
-        )  # fmt: skip
+        settings = (found or DEFAULTS).override(candidates=candidates, **sentence_options)
         settings.check_weights(kinds)
         if top is None and settings.top is not None:
             settings = replace(settings, top=min(settings.top, settings.candidates))

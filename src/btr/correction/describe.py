@@ -82,10 +82,10 @@ def describe_sentence(block: Block, sentence: ExaminedSentence, candidate_edits:
         elif candidate_edits:
             shown = to_spans(block, segment, edits_of_candidate(block, segment, choice, candidates, index))
         views.append(view_candidate(candidates, index, choice, shown))
-    described = replace(described, suggestion=choice.suggestion, margin=choice.margin, candidates=tuple(views))
-    if isinstance(choice, EditDecision):
-        described = replace(described, alternatives=describe_alternatives(block, segment, chosen, confidences))
-    return described
+    described = replace(described, candidates=tuple(views))
+    if isinstance(choice, EditDecision):  # no reranker suggests a candidate
+        return replace(described, alternatives=describe_alternatives(block, segment, chosen, confidences))
+    return replace(described, suggestion=choice.suggestion, margin=choice.margin)
 
 
 def describe_alternatives(

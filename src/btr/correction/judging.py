@@ -2,7 +2,11 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+<<<<<<< HEAD
 from functools import partial
+=======
+from dataclasses import replace
+>>>>>>> s28-a
 from pathlib import Path
 
 from btr.corpus.candidates import Candidates
@@ -10,6 +14,7 @@ from btr.corpus.edits import EditTable
 from btr.corpus.files import PathLike
 from btr.correction.loading import folder_state, load_reranker_once
 from btr.correction.selection import in_threads
+from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
 from btr.decisions.edit_table import extract_tables
 from btr.decisions.judge import JUDGE_FILE, Judges, read_judges
 from btr.decisions.judge_edits import EditDecision, decide_edits
@@ -18,7 +23,7 @@ from btr.errors import InputError
 from btr.metrics.errant import discard_parses
 from btr.models.locate import fetch_folder
 from btr.rerankers import parse_name
-from btr.rerankers.base import Reranker
+from btr.rerankers.base import Ensemble, Reranker
 from btr.rerankers.edit_scores import score_edits
 
 
@@ -30,20 +35,39 @@ class EditJudge:
 
     @classmethod
     def from_file(cls, path: Path, *, device: str | None, int8: bool, threads: int) -> "tuple[EditJudge, str | None]":
-        """Load judges and their rerankers; without one that is not at hand, and then with a line that says so."""
+        """Load judges and their rerankers.
+
+        Without a reranker that is not at hand, judges decide that do not need it, and a line says so.
+        """
         judges = read_judges(path)
-        if not judges.rerankers:
-            return cls(judges), None
-        models = [model for _, model in map(parse_name, judges.rerankers) if model is not None]
-        try:
-            state = tuple(map(folder_state, models))
-            reranker = load_reranker_once(judges.rerankers, state, device, int8)
-        except InputError as error:
-            fewer = judges.without(judges.reranker_kinds)
-            if not fewer.judges:
-                raise
-            return cls(fewer), f"{error} Until then a judge without it decides."
-        return cls(judges, reranker, threads), None
+        loaded: dict[str, Reranker] = {}
+        errors: dict[str, InputError] = {}  # by kind: a judge needs all models of a kind
+        for name in judges.rerankers:
+            try:
+                _, model = parse_name(name)
+                state = () if model is None else (folder_state(model),)
+                loaded[name] = load_reranker_once((name,), state, device, int8)
+            except InputError as error:
+                errors.setdefault(name.partition(":")[0], error)
+        rest = judges.without(list(errors))
+        if not rest.judges:
+            raise next(iter(errors.values()))
+        rest = replace(rest, rerankers=tuple(name for name in rest.rerankers if is_asked(rest, name)))
+        members = [loaded[name] for name in rest.rerankers]
+        reranker = None if not members else members[0] if len(members) == 1 else Ensemble(members)
+        judge = cls(rest, reranker, threads if reranker else 1)
+        if not errors:
+            return judge, judge.describe_missing_features(path)
+        reasons = " ".join(map(str, errors.values()))
+        return judge, f"{reasons} Until then a judge without {' and '.join(errors)} decides."
+
+    def describe_missing_features(self, path: Path) -> str | None:
+        """Return a line that says which features of the first judge nothing gives, if another judge can decide."""
+        known = {*WITH_LOG_PROBS, *WITHOUT_LOG_PROBS, *self.kinds}
+        missing = [name for name in self.judges.judges[0].names if name not in known]
+        if not missing or not any(known.issuperset(judge.names) for judge in self.judges.judges):
+            return None
+        return f"{path}: nothing gives {', '.join(missing)}; a judge that was fitted without decides."
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -69,6 +93,11 @@ class EditJudge:
             return list(tables)
         unsettled = [self.judges.unsettled(table) for table in tables]
         return score_edits(self.reranker, tables, unsettled, partial(in_threads, threads=self.threads))
+
+
+def is_asked(judges: Judges, name: str) -> bool:
+    """Return whether any of the judges asks a reranker."""
+    return any(name.partition(":")[0] in judge.names for judge in judges.judges)
 
 
 def find_judged_profile(model: str, profile: str, judge: PathLike | None) -> tuple[Path, Settings] | None:

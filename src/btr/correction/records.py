@@ -54,8 +54,9 @@ class CorrectedSentence(Record):
     """A sentence, its edits, and the decision behind them. Offsets are characters of the whole text.
 
     `source` is what the model reads; `tokens` are the edits of its tokens. If the sentence was skipped, `skipped` says
-    why, and there is no verdict. Suggestion, margin and candidates are there if probabilities are wanted. Where a judge
-    decided, `alternatives` are the edits that candidates have and that were not made, the surest first.
+    why, and there is no verdict. Candidates, suggestion and margin are there if probabilities are wanted. Where a judge
+    decided, there is no suggestion and no margin: the verdict is `equal` or `accept`, for the base candidate or another
+    text, and `alternatives` are the edits that candidates have and that were not made, the surest first.
     """
 
     start: int

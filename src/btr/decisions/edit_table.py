@@ -106,5 +106,6 @@ def choose_edits(
 
 
 def edited_text(table: EditTable, indices: Iterable[int]) -> str:
-    """Return the text that some of a table's edits make of the source."""
-    return apply_edits(table.words, [table.edits[index].key for index in indices])
+    """Return the text that some of a table's edits make of the source; without any, the source with all its spaces."""
+    keys = [table.edits[index].key for index in indices]
+    return apply_edits(table.words, keys) if keys else table.candidates.source

@@ -1,11 +1,13 @@
 """`btr rerank --judge`: edit tables and a judge in, the corrected sentences out."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from btr.corpus.edits import read_edit_tables
+from btr.corpus.edits import EditTable, read_edit_tables
 from btr.corpus.files import PathLike, Paths, as_paths, write_lines
-from btr.decisions.judge import read_judges
+from btr.decisions.edit_features import available_features
+from btr.decisions.judge import Judges, read_judges
 from btr.decisions.judge_edits import decide_edits
 from btr.decisions.settings import DEFAULT_CUTOFF, Settings
 from btr.decisions.tune_edits import check_tables
@@ -46,6 +48,7 @@ class RerankedEdits(Record):
     signature: str
     base: Score | None = None
     reranked: Score | None = None
+    note: str | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -86,19 +89,35 @@ def rerank_edits(
         for decision in decided
     )
     base = reranked = None
-    if as_paths(gold) or as_paths(reference) or source is not None:
+    if as_paths(gold) or as_paths(reference) or source is not None or metric != "m2":
         measured = load_gold(metric, gold=gold, source=source, reference=reference)
         check_tables(rows, measured, tables)
         base = measured.metric.score([table.candidates.texts[0] for table in rows])
         reranked = measured.metric.score([sentence.text for sentence in sentences])
     features = most_used_features([judges.select(table, header.kinds).names for table in rows if table.edits])
     signature = "|".join(filter(None, (header.signature, judges.signature, settings.signature())))
-    result = RerankedEdits(sentences, settings, features, signature, base, reranked)
+    note = describe_missing_features(judges, rows, header.kinds)
+    result = RerankedEdits(sentences, settings, features, signature, base, reranked, note)
     if output is not None:
         write_lines(output, result.texts)
     return result
 
 
 def most_used_features(every: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the features of the judge that was used most; none if no sentence has an edit."""
-    return max(set(every), key=every.count) if every else ()
+    """Return the features of the judge that was used most, of equals the first; none if no sentence has an edit."""
+    return Counter(every).most_common(1)[0][0] if every else ()
+
+
+def describe_missing_features(judges: Judges, tables: Sequence[EditTable], rerankers: Sequence[str]) -> str | None:
+    """Return a line that says which features of the first judge are not known of some edits; None if all are known."""
+    wanted = judges.judges[0].names
+    with_edits = [table for table in tables if table.edits]
+    missing = [set(wanted) - set(available_features(table, rerankers)) for table in with_edits]
+    count = sum(map(bool, missing))
+    if not count:
+        return None
+    names = ", ".join(name for name in wanted if any(name in each for each in missing))
+    return (
+        f"{names}: not known of the edits of {count:,} of {len(with_edits):,} sentences; "
+        "a judge that was fitted without decides about these."
+    )

@@ -38,6 +38,7 @@ class Reranker(ABC):
     title: ClassVar[str]  # the name in tables
     needs_model: ClassVar[bool] = True
     needs_log_probs: bool = False  # whether candidates must come with the base model's log-probabilities
+    needs_candidates: ClassVar[bool] = False  # whether scores compare the base model's candidates with each other
     is_mean: ClassVar[bool] = False  # whether a score is a mean over tokens rather than a sum
     signature: str  # what the scores depend on
     model_name: str | None = None

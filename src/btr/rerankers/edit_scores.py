@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditTable
 from btr.decisions.edit_table import with_and_without
+from btr.errors import InputError
 from btr.rerankers.base import EditReader, Ensemble, Reranker
 
 Row = TypeVar("Row", Candidates, EditTable)
@@ -21,6 +22,16 @@ class Parallel(Protocol):
 def at_once(work: Callable[[Sequence[Row]], list[Result]], rows: Sequence[Row]) -> list[Result]:
     """Do a work for all sources at once."""
     return work(rows)
+
+
+def refuse_list_rerankers(rerankers: Sequence[type[Reranker]]) -> None:
+    """Refuse rerankers that can't be asked about sentences that the base model did not write."""
+    for each in rerankers:
+        if each.needs_log_probs or each.needs_candidates:
+            raise InputError(
+                f"{each.kind} is about the base model's candidates and can't be asked about a single edit; leave it "
+                "out: what candidates make an edit, and how probable they are, is in the edit tables anyway."
+            )
 
 
 def score_edits(

@@ -58,6 +58,7 @@ class MBR(ModelFree):
 
     kind = "mbr"
     title = "MBR"
+    needs_candidates = True
 
     def score_source(self, candidates: Candidates) -> Scores:
         edits = [set(word_edits(candidates.source, text)) for text in candidates.texts]
@@ -75,6 +76,7 @@ class Vote(ModelFree):
 
     kind = "vote"
     title = "vote"
+    needs_candidates = True
 
     def propose(self, candidates: Candidates) -> Candidates:
         consensus = apply_edits(candidates.source, majority(candidates))

@@ -3,32 +3,38 @@
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from btr.corpus.candidates import Candidates, read_candidates
+from btr.corpus.candidates import Candidates, read_candidates, tokens_of
 from btr.corpus.edits import EditTable
 from btr.corpus.files import PathLike, file_signature, read_lines
 from btr.corpus.scores import Scored
 from btr.decisions.decide import eligible
-from btr.decisions.edit_table import extract_tables
+from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
+from btr.decisions.edit_table import extract_tables, usable_candidates
 from btr.decisions.settings import Settings, find_profile
 from btr.errors import InputError
 from btr.metrics.errant import discard_parses
 from btr.models.locate import fetch_folder
 from btr.records import Record
 from btr.rerankers import load_reranker, parse_name, rerankers_of_profile
-from btr.rerankers.edit_scores import score_edits
+from btr.rerankers.edit_scores import refuse_list_rerankers, score_edits
 from btr.resume import check_output, write_windows
 
 WINDOW = 32  # sources that are scored together
-EDITS_WINDOW = 128  # sources whose edits are scored together: enough to align them on all cores
+EDITS_WINDOW = 512  # sources whose edits are scored together: enough to align them on eight cores
+
+ONLY_WITH_LOG_PROBS = tuple(name for name in WITH_LOG_PROBS if name not in WITHOUT_LOG_PROBS)  # features of an edit
 
 
 @dataclass(frozen=True)
 class ScoreResult(Record):
-    """What was scored: the signature of the scores, and a line to show if the profile was not tuned for the models."""
+    """What was scored: the signature of the scores.
+
+    The note is a line to show if the profile was not tuned for the models, or candidates have no log-probabilities.
+    """
 
     signature: str
     seconds: float  # of this run's work, without loading the models
@@ -66,6 +72,8 @@ def score(
         rerankers = rerankers_of_profile(profile)
     names = [rerankers] if isinstance(rerankers, str) else list(rerankers)
     parsed = [parse_name(name) for name in names]
+    if edits:
+        refuse_list_rerankers([reranker for reranker, _ in parsed])
     if parsed and all(model is None for _, model in parsed) and (dtype, device, int8) != ("float32", None, False):
         raise InputError(f"{', '.join(names)}: without a model, dtype, device and int8 do not apply; leave them out.")
     kinds = [reranker.kind for reranker, _ in parsed]
@@ -102,12 +110,32 @@ def score(
             scored = reranker.score(window)
         return (json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False) for row in scored)
 
-    rows = (row.select(eligible(row, settings)) for row in read_candidates(candidates))
+    sources = without_log_probs = 0
+
+    def read() -> Iterator[Candidates]:
+        nonlocal sources, without_log_probs
+        for row in read_candidates(candidates):
+            sources += 1
+            without_log_probs += edits and lacks_log_probs(row)
+            yield row.select(eligible(row, settings))
+
     start = time.perf_counter()
     window = EDITS_WINDOW if edits else WINDOW
-    write_windows(rows, work, output, header, window, "Scoring", resumable=not is_stream)
+    write_windows(read(), work, output, header, window, "Scoring", resumable=not is_stream)
+    if without_log_probs:
+        note = (
+            f"{', '.join(ONLY_WITH_LOG_PROBS)}: not known of the edits of {without_log_probs:,} of {sources:,} "
+            "sources, whose candidates have no log-probabilities; a judge that was fitted without decides about these."
+        )
     signature = reranker.signature if reranker else "edits"
     return ScoreResult(signature, time.perf_counter() - start, note)
+
+
+def lacks_log_probs(row: Candidates) -> bool:
+    """Return whether there are edits of which a judge can't know how probable the base model finds them."""
+    usable, source = usable_candidates(row), tokens_of(row.source)
+    has_edits = any(tokens_of(row.texts[index]) != source for index in usable)
+    return has_edits and (row.log_probs is None or any(row.log_probs[index] is None for index in usable))
 
 
 def refuse_selection(

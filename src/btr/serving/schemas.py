@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 
 from btr.corpus.files import check_text
 from btr.correction.selection import ScoredCandidates
+from btr.decisions.judge_edits import EditDecision
 from btr.errors import InputError
 
 MAX_CANDIDATES = 100  # of a request to score
@@ -101,11 +102,17 @@ class DecisionFields(BaseModel):
     """The decision among candidates."""
 
     verdict: str = Field(
-        "equal", description="accept or reject the reranker's suggestion; equal: it is the base candidate."
+        "equal",
+        description="accept or reject the reranker's suggestion; equal: it is the base candidate. If a judge decided: "
+        "equal for the base candidate, accept for another text.",
     )
     index: int = Field(0, description="The index of the chosen candidate; 0 is the base candidate.")
-    suggestion: int = Field(0, description="The index of the candidate that the reranker prefers.")
-    margin: float = Field(0.0, description="The probability of the suggestion minus that of the base candidate.")
+    suggestion: int | None = Field(
+        None, description="The index of the candidate that the reranker prefers; none if a judge decided."
+    )
+    margin: float | None = Field(
+        None, description="The probability of the suggestion minus the base candidate's; none if a judge decided."
+    )
 
 
 class Sentence(DecisionFields):
@@ -150,13 +157,14 @@ class ScoreResponse(DecisionFields):
     def from_scores(cls, scored: ScoredCandidates) -> Self:
         """Return the answer for scored candidates."""
         decision = scored.decision
+        is_judged = isinstance(decision, EditDecision)
         columns = zip(scored.candidates.texts, scored.scores, decision.probabilities)
         return cls(
             text=decision.text,
             verdict=decision.verdict.value,
             index=decision.index,
-            suggestion=decision.suggestion,
-            margin=decision.margin,
+            suggestion=None if is_judged else decision.suggestion,
+            margin=None if is_judged else decision.margin,
             candidates=[
                 Score(text=text, score=score, probability=probability, competes=probability > 0)
                 for text, score, probability in columns

@@ -205,7 +205,7 @@ function showSentences() {
 function showSentence(sentence, number, open) {
   const chosen = chosenIndex(sentence);
   const verdict = sentence.picked !== null ? "your choice"
-    : !sentence.suggestion ? "equal" : chosen ? "accepted" : "rejected";
+    : !(sentence.suggestion ?? sentence.index) ? "equal" : chosen ? "accepted" : "rejected";  // a judge suggests none
   const summary = make("summary", { text: slice(sentence.start, sentence.end) },
     make("span", { className: verdict === "accepted" ? "tag strong" : "tag", text: verdict }));
   const margin = hasReranker ? `margin ${sentence.margin.toFixed(3)}` : "f is the base model's probability";
