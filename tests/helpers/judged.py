@@ -44,8 +44,8 @@ def write_tables(path, tables, *kinds, **header):
 SURE, UNSURE = 1 / (1 + math.exp(-1.5)), 1 / (1 + math.exp(0.5))  # what the scripted corrector's judge says
 
 
-def judged_corrector(engine=None, cutoff=0.5, **options):
-    """Return a corrector whose base model follows a script, and whose judge asks no reranker.
+def judged_corrector(engine=None, judge=None, cutoff=0.5, **options):
+    """Return a corrector whose base model follows a script, and, if no other is given, a judge that asks no reranker.
 
     The base candidate is e times as probable as the source: the log-odds of its edits are 1 + 0.5. Of a noun's number
     they are 2 less.
@@ -60,5 +60,9 @@ def judged_corrector(engine=None, cutoff=0.5, **options):
     judges = Judges((make_judge(PLAIN, types={"R:NOUN:NUM": -2.0}),), (), "judge:by-hand")
     settings = Settings(cutoff=cutoff, drop_runaways=True)
     return Corrector(
-        engine or Scripted(), DecodingSettings(size=2), settings=settings, judge=EditJudge(judges), **options
+        engine or Scripted(),
+        DecodingSettings(size=2),
+        settings=settings,
+        judge=judge or EditJudge(judges),
+        **options,
     )

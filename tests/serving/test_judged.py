@@ -5,12 +5,13 @@ import json
 import httpx
 import pytest
 import tiny
-from judged import PLAIN, SURE, UNSURE, judged_corrector, write_judge
+from judged import PLAIN, SURE, UNSURE, judged_corrector, make_judges
 from served import served
 
 from btr.corpus.candidates import Candidates
-from btr.correction.corrector import Corrector
+from btr.correction.judging import EditJudge
 from btr.correction.records import CorrectedSentence, EditSpan
+from btr.rerankers import load_reranker
 from btr.serving.languagetool import RuleFilter, find_language, read_text, write_answer
 
 TEXT = "I has a dog.\n\nHe is very nice. Die Hunde sind groß und sehr laut.\n\nThis is the cat.\n"
@@ -105,14 +106,14 @@ def test_a_match_of_several_edits_is_as_sure_as_the_least_sure():
 
 def test_with_a_language_model(tmp_path):
     """In a server's thread the judge asks the language model as it does elsewhere."""
-    base, model = tiny.save_t5(tmp_path / "base", seed=3), tiny.save_language_model(tmp_path / "lm")
-    judge = write_judge(tmp_path / "judge.json", {**PLAIN, "lm": 0.1}, PLAIN, rerankers=[f"lm:{model}"])
-    corrector = Corrector.from_pretrained(base, judge=judge, cutoff=0.4)
-    assert corrector.judge.kinds == ("lm",)
-    text = "I has two dog. He go on the mat.\n\nThe cat sits on it, and she goes."
-    offline = json.loads(json.dumps(corrector.correct(text).to_dict()))
+    judges = make_judges({**PLAIN, "lm": 0.1}, PLAIN, rerankers=["lm:tiny"], intercept=-1.5)
+    reranker = load_reranker(f"lm:{tiny.save_language_model(tmp_path)}", int8=True)
+    corrector, without = (
+        judged_corrector(judge=EditJudge(judges, each, threads=2), cutoff=0.4) for each in (reranker, None)
+    )
+    assert [edit.confidence for edit in corrector.correct(TEXT).edits] != [
+        edit.confidence for edit in without.correct(TEXT).edits
+    ]
     with served(corrector) as address, httpx.Client(base_url=address, timeout=60) as http:
-        answer = correct(http, text)
-    assert without_candidate_edits(answer) == offline
-    confidences = [edit["confidence"] for sentence in offline["sentences"] for edit in sentence["edits"]]
-    assert len(set(confidences)) > 1
+        answer = correct(http, TEXT)
+    assert without_candidate_edits(answer) == json.loads(json.dumps(corrector.correct(TEXT).to_dict()))
