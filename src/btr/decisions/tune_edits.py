@@ -20,6 +20,7 @@ from btr.metrics.errant import Errant
 from btr.metrics.gold import Gold, load_gold
 from btr.metrics.results import Score
 from btr.records import Record
+from btr.resume import check_output
 
 CUTOFFS = tuple(round(0.1 + 0.05 * k, 2) for k in range(13))  # 0.10 to 0.70
 FOLDS = 5
@@ -89,6 +90,9 @@ def tune_edits(
     paths, golds = as_paths(tables), as_paths(gold)
     if not cutoffs or not all(0 <= cutoff <= 1 for cutoff in cutoffs):
         raise InputError("the cut-offs are probabilities, from 0 to 1.")
+    if output is not None:
+        given = [source, judge]
+        check_output(output, [*paths, *golds, *as_paths(reference), *(each for each in given if each is not None)])
     if reference and len(paths) == 1 and not golds:
         sets = [read_set(paths[0], load_gold("gleu", source=source, reference=reference))]
     elif len(paths) != len(golds) or reference or source is not None:
