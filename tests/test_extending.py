@@ -17,6 +17,11 @@ from outside_rerankers import Shortest
 
 import btr
 from btr.corpus import read_lines, read_scores
+from btr.corpus.edits import read_edit_tables
+from btr.correction.judging import EditJudge
+from btr.decisions import Settings
+from btr.decisions.edit_table import with_and_without
+from btr.decisions.judge import read_judges
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -108,6 +113,70 @@ def test_correct(installed, tmp_path):
     lines = list(read_lines(sources))
     expected = btr.Corrector(base.engine, base.decoding, Shortest()).correct_sentences(lines)
     assert list(read_lines(tmp_path / "out.txt")) == expected != base.correct_sentences(lines)
+
+
+@pytest.fixture(scope="module")
+def judged(installed, tmp_path_factory):
+    """Edit tables with the reranker's log-odds, the judge that was fitted on them, and what `tune` printed."""
+    folder = tmp_path_factory.mktemp("edits")
+    tables, judge = folder / "edits.jsonl", folder / "judge.json"
+    run(installed, "score", EXAMPLES / "candidates.jsonl", "--edits", "--reranker", "shortest", "-o", tables)
+    options = ["--gold", EXAMPLES / "gold.m2", "--folds", 2, "-o", judge, "--json"]
+    return tables, judge, json.loads(run(installed, "tune", "--edits", tables, *options).stdout)
+
+
+def test_score_edits(judged):
+    """The words that the sentence with an edit is longer or shorter than the source, against those without it."""
+    header, tables = read_edit_tables(judged[0])
+    assert (header.kinds, header.signature) == (("shortest",), "shortest|version:1")
+    different = set()
+    for table in tables:
+        for edit in table.edits:
+            with_edit, without = (
+                abs(len(text.split()) - len(table.words)) for text in with_and_without(table, edit.key)
+            )
+            assert edit.log_odds == (without - with_edit,)
+            different.add(edit.log_odds)
+    assert len(different) > 2
+
+
+def test_tune_edits(judged):
+    _, judge, record = judged
+    assert record["rerankers"] == ["shortest"]
+    names = [set(each["features"]) for each in record["judges"]]
+    assert ["shortest" in each for each in names] == [True, False]
+    assert record["judges"][0]["features"]["shortest"] != 0
+    judges = read_judges(judge)
+    assert (judges.rerankers, judges.reranker_kinds) == (("shortest",), ("shortest",))
+
+
+def test_rerank_edits(installed, judged, tmp_path):
+    tables, judge, _ = judged
+    options = ["--judge", judge, "--cutoff", 0.5, "--gold", EXAMPLES / "gold.m2", "--json"]
+    record = json.loads(run(installed, "rerank", tables, *options, "-o", tmp_path / "out.txt").stdout)
+    assert "shortest" in record["features"]
+    rows, judges = list(read_edit_tables(tables)[1]), read_judges(judge)
+    confidences = [[edit["confidence"] for edit in sentence["edits"]] for sentence in record["sentences"]]
+    assert confidences == [judges.confidences(table, ("shortest",)) for table in rows]
+    assert confidences != [judges.confidences(table) for table in rows]  # it counts
+    assert list(read_lines(tmp_path / "out.txt")) == [sentence["text"] for sentence in record["sentences"]]
+
+
+def test_correct_edits(installed, judged, tmp_path):
+    """With the shipped base model: the judge asks the reranker by its name."""
+    sources, judge = EXAMPLES / "source.txt", judged[1]
+    options = ["--tokenized", "--judge", judge, "--cutoff", 0.5, "-o", tmp_path / "out.txt"]
+    done = run(installed, "correct", sources, *options)
+    assert "judge without it decides" not in done.stderr
+    base = btr.Corrector.from_pretrained(reranker="none")
+    settings, lines = Settings(cutoff=0.5, drop_runaways=True), list(read_lines(sources))
+    expected = [
+        btr.Corrector(
+            base.engine, base.decoding, settings=settings, judge=EditJudge(read_judges(judge), reranker)
+        ).correct_sentences(lines)
+        for reranker in (Shortest(), None)
+    ]  # fmt: skip
+    assert list(read_lines(tmp_path / "out.txt")) == expected[0] != expected[1]
 
 
 def test_study(installed, tmp_path):

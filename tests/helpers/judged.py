@@ -1,6 +1,7 @@
 """Edit tables and judges that are small enough to be worked out by hand."""
 
 import json
+import math
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import CandidateEdit, EditKey, EditTable
@@ -38,3 +39,30 @@ def write_tables(path, tables, *kinds, **header):
     lines = [{"edits": True, "rerankers": names, **header}, *(table.to_dict() for table in tables)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
+
+
+SURE, UNSURE = 1 / (1 + math.exp(-1.5)), 1 / (1 + math.exp(0.5))  # what the scripted corrector's judge says
+
+
+def judged_corrector(engine=None, judge=None, cutoff=0.5, **options):
+    """Return a corrector whose base model follows a script, and, if no other is given, a judge that asks no reranker.
+
+    The base candidate is e times as probable as the source: the log-odds of its edits are 1 + 0.5. Of a noun's number
+    they are 2 less.
+    """
+    from scripted import Scripted
+
+    from btr.candidates.decoding import DecodingSettings
+    from btr.correction.corrector import Corrector
+    from btr.correction.judging import EditJudge
+    from btr.decisions import Settings
+
+    judges = Judges((make_judge(PLAIN, types={"R:NOUN:NUM": -2.0}),), (), "judge:by-hand")
+    settings = Settings(cutoff=cutoff, drop_runaways=True)
+    return Corrector(
+        engine or Scripted(),
+        DecodingSettings(size=2),
+        settings=settings,
+        judge=judge or EditJudge(judges),
+        **options,
+    )

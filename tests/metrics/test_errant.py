@@ -4,10 +4,12 @@ import sys
 
 import pytest
 from errant.commands import compare_m2
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from btr.corpus import Edit, Sentence, read_m2, write_m2
 from btr.errors import InputError
-from btr.metrics.errant import Errant, extract_edits, full_type, round_decimals
+from btr.metrics.errant import Errant, extract_edits, extract_many, full_type, round_decimals
 
 SOURCES = [
     "I has two cat .",
@@ -177,3 +179,61 @@ def test_rounding_is_pythons():
 
     values = np.array([0.12345, 0.00015, 0.78125, 0.5, 0.33333333, 1.00005])
     assert round_decimals(values, 4).tolist() == [round(value, 4) for value in values.tolist()]
+
+
+def changed(words, changes):
+    """Return a sentence's words after changes: (place, how many words go, what comes)."""
+    words = list(words)
+    for place, count, new in changes:
+        place %= len(words) + 1
+        words[place : place + count] = new
+    return " ".join(words)
+
+
+TOKENS = ["a", "the", "cat", "cats", "go", "goes", "went", ",", ".", "to", "very", "informations", "She", "n't", "😀"]
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 20), st.integers(0, 3), st.lists(st.sampled_from(TOKENS), max_size=3)), max_size=4
+)
+
+
+def one_by_one(pairs):
+    return [extract_edits(source, text) for source, text in pairs]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.sampled_from(SOURCES), CHANGES), max_size=5))
+def test_many_at_once_have_the_edits_that_each_has_alone(drawn):
+    pairs = [(source, changed(source.split(), changes)) for source, changes in drawn]
+    assert extract_many(pairs) == one_by_one(pairs)
+
+
+def test_many_at_once_at_the_edges():
+    """Empty and equal sentences, other spaces, repeated pairs, a source as a hypothesis, and long sentences."""
+    long = SOURCES * 12
+    pairs = [
+        ("", ""),
+        ("", "I have two cats ."),
+        ("I has two cat .", ""),
+        ("I has two cat .", "I has  two cat . "),
+        *zip(SOURCES, HYPOTHESES),
+        *zip(SOURCES, HYPOTHESES),
+        *zip(HYPOTHESES, SOURCES),
+        (" ".join(long), " ".join(long).replace("like", "likes")),
+    ]
+    edits = extract_many(pairs)
+    assert edits == one_by_one(pairs)
+    assert (edits[0], edits[3]) == ([], [])
+    assert [len(each) for each in edits[1:3]] == [1, 1]
+    assert len(edits[-1]) == 12
+    assert extract_many([]) == []
+
+
+def test_of_many_only_those_that_are_too_long_have_no_edits(monkeypatch):
+    """Alone they are an error; equal sentences are never too long."""
+    monkeypatch.setattr("btr.metrics.errant.MAX_WORD_PAIRS", 20)
+    pairs = [("a b c d e", "a b c d"), ("a b c d e", "a b c x e"), ("a b c d e", "a b c d e")]
+    one, too_long, equal = extract_many(pairs)
+    assert (one, too_long, equal) == (extract_edits(*pairs[0]), None, extract_edits(*pairs[2]))
+    assert extract_many(pairs[1:]) == [None, []]
+    with pytest.raises(InputError, match="a source of 5 words against 5 is too long for ERRANT"):
+        extract_edits(*pairs[1])

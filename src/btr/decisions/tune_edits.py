@@ -90,11 +90,17 @@ def tune_edits(
     paths, golds = as_paths(tables), as_paths(gold)
     if not cutoffs or not all(0 <= cutoff <= 1 for cutoff in cutoffs):
         raise InputError("the cut-offs are probabilities, from 0 to 1.")
+<<<<<<< HEAD
     if not paths:
         raise InputError("name one or more files of edit tables (btr score --edits).")
     if output is not None:
         others = [each for each in (source, judge) if each is not None]
         check_output(output, [*paths, *golds, *as_paths(reference), *others])
+=======
+    if output is not None:
+        given = [source, judge]
+        check_output(output, [*paths, *golds, *as_paths(reference), *(each for each in given if each is not None)])
+>>>>>>> s28-b
     if reference and len(paths) == 1 and not golds:
         sets = [read_set(paths[0], load_gold("gleu", source=source, reference=reference))]
     elif len(paths) != len(golds) or reference or source is not None:

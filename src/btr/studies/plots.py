@@ -167,7 +167,7 @@ def draw_reliability(tuned: TunedJudge) -> Figure:
         figure = Figure((WIDTH, HEIGHT * len(tuned.sets)), layout="constrained")
         for axes, each in zip(figure.subplots(len(tuned.sets), sharex=True, squeeze=False)[:, 0], tuned.sets):
             bins = each.calibration.bins
-            largest = max(row.edits for row in bins)
+            largest = max((row.edits for row in bins), default=1)  # a set may have no edits
             axes.bar(
                 [(row.low + row.high) / 2 for row in bins], [row.edits / largest for row in bins], width=0.09,
                 color=GREY, alpha=0.5, label="edits (share of the fullest tenth)",
