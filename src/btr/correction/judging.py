@@ -2,11 +2,8 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-<<<<<<< HEAD
-from functools import partial
-=======
 from dataclasses import replace
->>>>>>> s28-a
+from functools import partial
 from pathlib import Path
 
 from btr.corpus.candidates import Candidates
@@ -23,15 +20,16 @@ from btr.errors import InputError
 from btr.metrics.errant import discard_parses
 from btr.models.locate import fetch_folder
 from btr.rerankers import parse_name
-from btr.rerankers.base import Ensemble, Reranker
+from btr.rerankers.base import Reranker
 from btr.rerankers.edit_scores import score_edits
 
 
 class EditJudge:
     """The judges, and the rerankers that they ask about edits."""
 
-    def __init__(self, judges: Judges, reranker: Reranker | None = None, threads: int = 1) -> None:
-        self.judges, self.reranker, self.threads = judges, reranker, threads
+    def __init__(self, judges: Judges, rerankers: Sequence[Reranker] = (), threads: int = 1) -> None:
+        self.judges, self.threads = judges, threads
+        self.members = sorted(rerankers, key=lambda reranker: reranker.kind == judges.spared)  # the spared come last
 
     @classmethod
     def from_file(cls, path: Path, *, device: str | None, int8: bool, threads: int) -> "tuple[EditJudge, str | None]":
@@ -54,8 +52,7 @@ class EditJudge:
             raise next(iter(errors.values()))
         rest = replace(rest, rerankers=tuple(name for name in rest.rerankers if is_asked(rest, name)))
         members = [loaded[name] for name in rest.rerankers]
-        reranker = None if not members else members[0] if len(members) == 1 else Ensemble(members)
-        judge = cls(rest, reranker, threads if reranker else 1)
+        judge = cls(rest, members, threads if members else 1)
         if not errors:
             return judge, judge.describe_missing_features(path)
         reasons = " ".join(map(str, errors.values()))
@@ -72,12 +69,13 @@ class EditJudge:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds of the rerankers."""
-        return self.reranker.kinds if self.reranker else ()
+        return tuple(member.kind for member in self.members)
 
     @property
     def signature(self) -> str:
         """Return what confidences depend on."""
-        return self.judges.signature + (f"|{self.reranker.signature}" if self.reranker else "|no-reranker")
+        asked = "+".join(member.signature for member in self.members)
+        return f"{self.judges.signature}|{asked or 'no-reranker'}"
 
     def decide(self, rows: Sequence[Candidates], settings: Settings) -> list[EditDecision]:
         """Decide about the edits of many sources."""
@@ -88,11 +86,14 @@ class EditJudge:
         return [decide_edits(table, self.judges.confidences(table, self.kinds), settings) for table in scored]
 
     def score(self, tables: Sequence[EditTable]) -> list[EditTable]:
-        """Ask the rerankers about the edits that are not settled without them."""
-        if self.reranker is None:
-            return list(tables)
-        unsettled = [self.judges.unsettled(table) for table in tables]
-        return score_edits(self.reranker, tables, unsettled, partial(in_threads, threads=self.threads))
+        """Ask the rerankers about edits; the last one only about those that are not settled without it."""
+        parallel = partial(in_threads, threads=self.threads)
+        spared = [member for member in self.members if member.kind == self.judges.spared]
+        others = [member for member in self.members if member not in spared]
+        scored = score_edits(others, tables, parallel=parallel)
+        kinds = [member.kind for member in others]
+        unsettled = [self.judges.unsettled(table, kinds) for table in scored]
+        return score_edits(spared, scored, unsettled, parallel)
 
 
 def is_asked(judges: Judges, name: str) -> bool:

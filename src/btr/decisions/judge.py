@@ -70,11 +70,20 @@ class Judge(Record):
 
 @dataclass(frozen=True)
 class Judges:
-    """Judges of the same question with fewer and fewer features."""
+    """Judges of the same question with fewer and fewer features.
+
+    The last of their rerankers is spared work: it is asked only about edits that are not settled without it.
+    """
 
     judges: tuple[Judge, ...]
     rerankers: tuple[str, ...]  # names of the rerankers that the judges ask, e.g. lm:smollm2-135m
     signature: str
+    spared: str | None = None  # the kind of the last reranker
+
+    @classmethod
+    def make(cls, judges: Sequence[Judge], rerankers: Sequence[str], signature: str) -> "Judges":
+        """Return judges that ask these rerankers."""
+        return cls(tuple(judges), tuple(rerankers), signature, rerankers[-1].partition(":")[0] if rerankers else None)
 
     @property
     def reranker_kinds(self) -> tuple[str, ...]:
@@ -97,24 +106,31 @@ class Judges:
     def confidences(self, table: EditTable, rerankers: Sequence[str] = ()) -> list[float]:
         """Return the confidence of each edit, by the first judge whose features are all known.
 
-        The judge that asks no reranker decides about edits that it settles by itself, and about those that a reranker
-        can't tell. Without such a judge, the latter have the confidence 0.
+        A judge that asks fewer rerankers decides about edits that it settles without the last of them, and about those
+        that a reranker can't tell. Without such a judge, the latter have the confidence 0.
         """
         if not table.edits:
             return []
-        judge, alone = self.select(table, rerankers), self.without(self.reranker_kinds).find(table, ())
+        judge, first = self.select(table, rerankers), self.find_first(table, rerankers)
         values = judge.confidences(table, rerankers)
-        if alone is not None and set(judge.names) & set(self.reranker_kinds):
-            first = alone.confidences(table)
-            values = np.where(np.isnan(values) | is_settled(first), first, values)
+        if first is not None and self.spared in judge.names:
+            others = first.confidences(table, rerankers)
+            values = np.where(np.isnan(values) | is_settled(others), others, values)
+        alone = self.without(self.reranker_kinds).find(table, ())
+        if alone is not None:
+            values = np.where(np.isnan(values), alone.confidences(table), values)
         return [float(value) for value in np.nan_to_num(values)]
 
-    def unsettled(self, table: EditTable) -> list[bool]:
-        """Return for each edit whether rerankers must be asked."""
-        alone = self.without(self.reranker_kinds).find(table, ())
-        if alone is None:
+    def find_first(self, table: EditTable, rerankers: Sequence[str]) -> Judge | None:
+        """Return the judge that decides before the last reranker is asked; None if there is none."""
+        return self.without([self.spared] if self.spared else []).find(table, rerankers)
+
+    def unsettled(self, table: EditTable, rerankers: Sequence[str] = ()) -> list[bool]:
+        """Return for each edit whether the last reranker must be asked; `rerankers` are those that were."""
+        judge = self.find_first(table, rerankers)
+        if judge is None:
             return [True] * len(table.edits)
-        unsettled: list[bool] = (~is_settled(alone.confidences(table))).tolist()
+        unsettled: list[bool] = (~is_settled(judge.confidences(table, rerankers))).tolist()
         return unsettled
 
     def without(self, kinds: Sequence[str]) -> "Judges":
@@ -149,7 +165,7 @@ def read_judges(path: PathLike) -> Judges:
     rerankers = record.get("rerankers", [])
     if not isinstance(rerankers, list) or not all(isinstance(name, str) for name in rerankers):
         raise InputError(f"{file}: rerankers must be a list of names, e.g. lm:MODEL.")
-    return Judges(judges, tuple(rerankers), f"judge:{signature}")
+    return Judges.make(judges, rerankers, f"judge:{signature}")
 
 
 def write_judges(path: PathLike, judges: Sequence[Judge], rerankers: Sequence[str]) -> None:

@@ -90,17 +90,11 @@ def tune_edits(
     paths, golds = as_paths(tables), as_paths(gold)
     if not cutoffs or not all(0 <= cutoff <= 1 for cutoff in cutoffs):
         raise InputError("the cut-offs are probabilities, from 0 to 1.")
-<<<<<<< HEAD
     if not paths:
         raise InputError("name one or more files of edit tables (btr score --edits).")
     if output is not None:
         others = [each for each in (source, judge) if each is not None]
         check_output(output, [*paths, *golds, *as_paths(reference), *others])
-=======
-    if output is not None:
-        given = [source, judge]
-        check_output(output, [*paths, *golds, *as_paths(reference), *(each for each in given if each is not None)])
->>>>>>> s28-b
     if reference and len(paths) == 1 and not golds:
         sets = [read_set(paths[0], load_gold("gleu", source=source, reference=reference))]
     elif len(paths) != len(golds) or reference or source is not None:
@@ -112,7 +106,7 @@ def tune_edits(
     check_rerankers(sets, paths)
     result = tune_sets(
         sets,
-        priors=read_judges(judge).judges if judge is not None else (),
+        priors=read_priors(judge, [each.labelled for each in sets]) if judge is not None else (),
         base_edits_only=base_edits_only,
         folds=folds,
         cutoffs=cutoffs,
@@ -180,23 +174,42 @@ def check_rerankers(sets: Sequence[GoldSet], paths: Sequence[PathLike]) -> None:
 
 
 def fit_judges(sets: Sequence[LabelledSet], priors: Sequence[Judge] = ()) -> list[Judge]:
-    """Fit judges with fewer and fewer features: with rerankers and without, with log-probabilities and without.
+    """Fit judges with fewer and fewer features; an existing judge with the same features is adapted."""
+    by_features = {frozenset(prior.names): prior for prior in priors}
+    return [fit_judge(chosen, names, by_features.get(frozenset(names))) for chosen, names in wanted_judges(sets)]
 
-    The order is that of preference. A set without log-probabilities has a part only in the judges that need none.
+
+def wanted_judges(sets: Sequence[LabelledSet]) -> list[tuple[list[LabelledSet], tuple[str, ...]]]:
+    """Return the judges to fit, in order of preference: the sets that have a judge's features, and the features.
+
+    They have log-probabilities or not, and all rerankers, or all but the last, and so on. A set without
+    log-probabilities has a part only in the judges that need none.
     """
     kinds = tuple(dict.fromkeys(sets[0].rerankers))
     with_log_probs = [each for each in sets if all(has_log_probs(table) for table in each.tables if table.edits)]
-    wanted = [(with_log_probs, (*WITH_LOG_PROBS, *kinds)), (with_log_probs, WITH_LOG_PROBS)] if with_log_probs else []
-    wanted += [(list(sets), (*WITHOUT_LOG_PROBS, *kinds)), (list(sets), WITHOUT_LOG_PROBS)]
-    if not kinds:
-        wanted = wanted[::2]
-    by_features = {frozenset(prior.names): prior for prior in priors}
-    return [fit_judge(chosen, names, by_features.get(frozenset(names))) for chosen, names in wanted]
+    choices = [(with_log_probs, WITH_LOG_PROBS)] if with_log_probs else []
+    return [
+        (chosen, (*names, *kinds[:count]))
+        for chosen, names in [*choices, (list(sets), WITHOUT_LOG_PROBS)]
+        for count in range(len(kinds), -1, -1)
+    ]
+
+
+def read_priors(path: PathLike, sets: Sequence[LabelledSet]) -> tuple[Judge, ...]:
+    """Read the judges to be adapted; refuse them if none has the features of the judge that matters most."""
+    judges = read_judges(path)
+    _, names = wanted_judges(sets)[0]
+    if not any(set(judge.names) == set(names) for judge in judges.judges):
+        asked = " and ".join(judges.rerankers) or "no reranker"
+        raise InputError(
+            f"{path}: has no judge with the features {', '.join(names)}; score the edits with {asked}, which it asks."
+        )
+    return judges.judges
 
 
 def all_confidences(judges: Sequence[Judge], labelled: LabelledSet) -> list[list[float]]:
     """Return the confidence of each edit of a set."""
-    together = Judges(tuple(judges), labelled.reranker_names, "")
+    together = Judges.make(judges, labelled.reranker_names, "")
     return [together.confidences(table, labelled.rerankers) for table in labelled.tables]
 
 

@@ -62,8 +62,8 @@ class LoadedModel:
 def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> LoadedModel:
     """Load a model of a kind, for inference.
 
-    Kinds are btr, edit-btr, l2r, r2l (a T5), roberta (any masked language model), bert (any classifier), lm (any causal language
-    model) and seq2seq (any model that writes candidates).
+    Kinds are btr, edit-btr, l2r, r2l (a T5), roberta (any masked language model), bert (any classifier), lm (any causal
+    language model) and seq2seq (any model that writes candidates).
     """
     silence_libraries()
     torch_device = choose_device(device)

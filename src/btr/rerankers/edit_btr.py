@@ -59,7 +59,9 @@ def cut_pieces(tokenizer: Any, text: str) -> Pieces:
 def read_table(tokenizer: Any, table: EditTable) -> ReadableTable:
     """Return the candidates of a table that make edits, and where each edit is in each of them."""
     source = cut_pieces(tokenizer, table.candidates.source)
-    candidates, indices, spans = [], [], []
+    candidates: list[list[int]] = []
+    indices: list[int] = []
+    spans: list[EditSpan] = []
     for index in table.usable:
         made = [(number, edit.key) for number, edit in enumerate(table.edits) if index in edit.candidates]
         if not made:

@@ -7,7 +7,7 @@ from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditTable
 from btr.decisions.edit_table import with_and_without
 from btr.errors import InputError
-from btr.rerankers.base import EditReader, Ensemble, Reranker
+from btr.rerankers.base import EditReader, Reranker
 
 Row = TypeVar("Row", Candidates, EditTable)
 Result = TypeVar("Result")
@@ -35,22 +35,21 @@ def refuse_list_rerankers(rerankers: Sequence[type[Reranker]]) -> None:
 
 
 def score_edits(
-    reranker: Reranker | None,
+    rerankers: Sequence[Reranker],
     tables: Sequence[EditTable],
     wanted: Sequence[Sequence[bool]] | None = None,
     parallel: Parallel = at_once,
 ) -> list[EditTable]:
-    """Return the tables with the log-odds of each edit, one per reranker of an ensemble.
+    """Return the tables with the log-odds of each edit, one more per reranker.
 
     `wanted` says which edits of each table the rerankers are asked about; the others have None. One that reads whole
     candidates is asked about all.
     """
-    members = [] if reranker is None else reranker.members if isinstance(reranker, Ensemble) else [reranker]
     columns = [
         parallel(member.edit_log_odds, tables)
         if isinstance(member, EditReader)
         else score_column(member, tables, wanted, parallel)
-        for member in members
+        for member in rerankers
     ]
     return [table.with_log_odds([column[k] for column in columns]) for k, table in enumerate(tables)]
 

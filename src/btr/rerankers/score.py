@@ -20,6 +20,7 @@ from btr.metrics.errant import discard_parses
 from btr.models.locate import fetch_folder
 from btr.records import Record
 from btr.rerankers import load_reranker, parse_name, rerankers_of_profile
+from btr.rerankers.base import Ensemble
 from btr.rerankers.edit_scores import refuse_list_rerankers, score_edits
 from btr.resume import check_output, write_windows
 
@@ -93,6 +94,7 @@ def score(
         depends["sources"] = sum(1 for _ in read_lines(candidates))  # shows whether a file was cut short
     options: dict[str, Any] = {"dtype": dtype, "device": device, "int8": int8, "budget": budget}
     reranker = load_reranker(names, **options) if names or not edits else None
+    members = [] if reranker is None else reranker.members if isinstance(reranker, Ensemble) else [reranker]
     header = {
         **({"edits": True} if edits else {}),
         "rerankers": [name.to_dict() for name in reranker.names] if reranker else [],
@@ -104,7 +106,7 @@ def score(
         if edits:
             with discard_parses():
                 tables = extract_tables(window)
-            scored = score_edits(reranker, tables)
+            scored = score_edits(members, tables)
         else:
             assert reranker is not None
             scored = reranker.score(window)
