@@ -23,7 +23,7 @@ def make_judge(features, intercept=0.0, operations=None, types=None, fitted_on=(
 
 
 def make_judges(*features, rerankers=(), intercept=0.0):
-    return Judges(tuple(make_judge(each, intercept) for each in features), tuple(rerankers), "judge:by-hand")
+    return Judges.make([make_judge(each, intercept) for each in features], rerankers, "judge:by-hand")
 
 
 def write_judge(path, *features, rerankers=(), intercept=0.0):

@@ -81,10 +81,15 @@ class EditTable:
         return [edit.key for edit in self.edits if 0 in edit.candidates]
 
     def with_log_odds(self, columns: Sequence[Sequence[float | None]]) -> "EditTable":
-        """Return the table with one more number per edit from each of some rerankers."""
+        """Return the table with one number per edit from each reranker, and no others."""
         rows = zip(*columns) if columns else ((),) * len(self.edits)
-        edits = tuple(replace(edit, log_odds=(*edit.log_odds, *row)) for edit, row in zip(self.edits, rows))
+        edits = tuple(replace(edit, log_odds=tuple(row)) for edit, row in zip(self.edits, rows))
         return replace(self, edits=edits)
+
+    def add_log_odds(self, columns: Sequence[Sequence[float | None]]) -> "EditTable":
+        """Return the table with one more number per edit from each of some rerankers."""
+        known = list(zip(*(edit.log_odds for edit in self.edits)))
+        return self.with_log_odds([*known, *columns])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as files of edit tables have it."""

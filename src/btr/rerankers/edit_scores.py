@@ -51,7 +51,7 @@ def score_edits(
         else score_column(member, tables, wanted, parallel)
         for member in rerankers
     ]
-    return [table.with_log_odds([column[k] for column in columns]) for k, table in enumerate(tables)]
+    return [table.add_log_odds([column[k] for column in columns]) for k, table in enumerate(tables)]
 
 
 def score_column(
