@@ -172,7 +172,7 @@ def test_correct_edits(installed, judged, tmp_path):
     settings, lines = Settings(cutoff=0.5, drop_runaways=True), list(read_lines(sources))
     expected = [
         btr.Corrector(
-            base.engine, base.decoding, settings=settings, judge=EditJudge(read_judges(judge), reranker)
+            base.engine, base.decoding, settings=settings, judge=EditJudge(read_judges(judge), [reranker])
         ).correct_sentences(lines)
         for reranker in (Shortest(), None)
     ]  # fmt: skip

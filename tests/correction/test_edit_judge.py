@@ -84,7 +84,7 @@ def test_rerankers_that_are_at_hand_are_asked(tmp_path):
     (decision,) = judge.decide([row], Settings(cutoff=0.5))
     assert decision.table.edits[0].log_odds[0] is not None
     judge, note = load_judge(tmp_path / "judge.json", both, PLAIN, rerankers=rerankers)
-    assert (judge.reranker, judge.judges.rerankers) == (None, ())  # no judge asks the other alone
+    assert (judge.kinds, judge.judges.rerankers) == ((), ())  # no judge asks the other alone
     with pytest.raises(InputError, match="none"):
         load_judge(tmp_path / "judge.json", both, rerankers=rerankers)
 

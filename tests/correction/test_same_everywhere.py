@@ -114,7 +114,7 @@ def test_edit_by_edit_with_the_shipped_models(tmp_path):
     """generate → score --edits → rerank --judge is what `correct` does; the language model has a part if it is here."""
     sources, judge = EXAMPLES / "source.txt", locate_model(DEFAULT_MODEL)
     corrector = Corrector.from_pretrained()
-    names = corrector.judge.judges.rerankers if corrector.judge.reranker else None
+    names = corrector.judge.judges.rerankers if corrector.judge.kinds else None
     generated, tables = tmp_path / "candidates.jsonl", tmp_path / "edits.jsonl"
     btr.generate(
         sources, DEFAULT_MODEL, generated, engine="ctranslate2", dtype="int8", max_length=MAX_LENGTH,

@@ -69,12 +69,12 @@ def test_a_right_prior_stays_nearly_as_it_is():
 
 
 def test_a_few_sentences_hardly_move_a_judge():
-    """Five edits, all of them right but one, are no reason to believe all the others."""
-    tables = draw(5, 7).tables
+    """Five edits, all of them right but the least likely one, are no reason to believe all the others."""
+    tables = sorted(draw(5, 7).tables, key=lambda table: TRUTH.logits(table, ("lm",))[0])
     labels = [np.array([number > 0]) for number in range(5)]
     judge = fit_judge([LabelledSet("few", tables, ("lm",), labels)], ["log_ratio", "lm"], TRUTH)
     moved = [judge.logits(table, ("lm",)) - TRUTH.logits(table, ("lm",)) for table in draw(300, 8).tables]
-    assert 0 < float(np.mean(moved)) < 1
+    assert 0 < float(np.mean(moved)) < 0.5
     assert float(np.std(moved)) < 0.3
 
 

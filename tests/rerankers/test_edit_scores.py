@@ -3,7 +3,7 @@
 import pytest
 from judged import make_table
 
-from btr.rerankers.base import Ensemble, Reranker
+from btr.rerankers.base import Reranker
 from btr.rerankers.edit_scores import score_edits
 
 # The base candidate makes the first two edits; the third one excludes neither of them.
@@ -42,7 +42,8 @@ class KnownMeans(Known):
 
 
 def log_odds(reranker, *tables, **options):
-    return [[edit.log_odds for edit in table.edits] for table in score_edits(reranker, tables, **options)]
+    rerankers = reranker if isinstance(reranker, list) else [reranker]
+    return [[edit.log_odds for edit in table.edits] for table in score_edits(rerankers, tables, **options)]
 
 
 def test_sums_are_subtracted():
@@ -56,9 +57,9 @@ def test_means_are_made_sums_over_the_words_and_the_end_first():
     assert log_odds(KnownMeans(), TABLE) == [[(2.5,), (2.5,), (-7.0,)]]
 
 
-def test_members_of_an_ensemble_have_a_number_each():
-    assert log_odds(Ensemble([Known(), KnownMeans()]), TABLE) == [[(0.5, 2.5), (0.25, 2.5), (-1.0, -7.0)]]
-    assert log_odds(None, TABLE) == [[(), (), ()]]
+def test_each_reranker_has_a_number():
+    assert log_odds([Known(), KnownMeans()], TABLE) == [[(0.5, 2.5), (0.25, 2.5), (-1.0, -7.0)]]
+    assert log_odds([], TABLE) == [[(), (), ()]]
 
 
 def test_a_text_that_cannot_be_scored_gives_none():
@@ -80,11 +81,22 @@ def test_only_what_is_wanted_is_asked():
     assert len(reranker.asked) == 2
 
 
-def test_scores_may_be_computed_otherwise():
-    def half(reranker, rows):
-        return [tuple(score / 2 for score in scores) for scores in reranker.checked_scores(rows)]
+class KnownRelative(Known):
+    is_relative = True
 
-    assert log_odds(Known(), TABLE, scoring=half) == [[(0.25,), (0.125,), (-0.5,)]]
+
+def test_relative_scores_are_of_pairs():
+    """A score that depends on the other candidates must not depend on which other edits are asked about."""
+    reranker = KnownRelative()
+    assert log_odds(reranker, TABLE) == log_odds(Known(), TABLE)
+    assert [len(texts) for texts in reranker.asked] == [2, 2, 2]
+
+
+def test_scores_may_be_computed_otherwise():
+    def half(work, rows):
+        return [tuple(score / 2 for score in scores) for scores in work(rows)]
+
+    assert log_odds(Known(), TABLE, parallel=half) == [[(0.25,), (0.125,), (-0.5,)]]
 
 
 @pytest.mark.parametrize("name", ["btr", "roberta", "l2r", "contrast", "lm", "bert"])

@@ -109,7 +109,7 @@ def test_with_a_language_model(tmp_path):
     judges = make_judges({**PLAIN, "lm": 0.1}, PLAIN, rerankers=["lm:tiny"], intercept=-1.5)
     reranker = load_reranker(f"lm:{tiny.save_language_model(tmp_path)}", int8=True)
     corrector, without = (
-        judged_corrector(judge=EditJudge(judges, each, threads=2), cutoff=0.4) for each in (reranker, None)
+        judged_corrector(judge=EditJudge(judges, each, threads=2), cutoff=0.4) for each in ([reranker], [])
     )
     assert [edit.confidence for edit in corrector.correct(TEXT).edits] != [
         edit.confidence for edit in without.correct(TEXT).edits

@@ -21,7 +21,7 @@ MIN_EDITS_PER_TYPE = 20  # a rarer type has no weight of its own
 # A column times a scale s is penalised by 1/s²: features hardly, types more.
 FEATURE_SCALE, TYPE_SCALE = 10.0, 0.7
 # How far an existing judge moves when it is adapted: its log-odds are stretched and shifted, and weights change.
-STRETCH_SCALE, SHIFT_SCALE, CHANGE_SCALE = 0.3, 1.0, 0.3
+STRETCH_SCALE, SHIFT_SCALE, CHANGE_SCALE = 0.2, 0.5, 0.2
 
 
 @dataclass(frozen=True)

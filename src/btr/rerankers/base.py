@@ -39,6 +39,7 @@ class Reranker(ABC):
     needs_model: ClassVar[bool] = True
     needs_log_probs: bool = False  # whether candidates must come with the base model's log-probabilities
     needs_candidates: ClassVar[bool] = False  # whether scores compare the base model's candidates with each other
+    is_relative: ClassVar[bool] = False  # whether a score depends on the other candidates
     is_mean: ClassVar[bool] = False  # whether a score is a mean over tokens rather than a sum
     signature: str  # what the scores depend on
     model_name: str | None = None

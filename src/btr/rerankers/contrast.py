@@ -26,7 +26,7 @@ class DifferenceReranker(MaskedReranker):
 
     kind = "contrast"
     title = "contrast"
-    is_mean = False
+    is_mean, is_relative = False, True
     first_neighbours: ClassVar[int] = 0  # tokens on each side of a difference that are scored at first …
     neighbours: ClassVar[int] = NEIGHBOURS  # … and where the base candidate is not the best
 

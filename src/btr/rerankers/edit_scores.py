@@ -65,15 +65,17 @@ def score_column(
         ]
         for k, table in enumerate(tables)
     ]
-    texts = [tuple(dict.fromkeys(text for pair in each if pair for text in pair)) for each in pairs]
-    asked = [k for k, each in enumerate(texts) if each]
-    rows = [Candidates(tables[k].candidates.source, texts[k]) for k in asked]
-    scores: list[dict[str, float | None]] = [{} for _ in tables]
-    for k, values in zip(asked, parallel(reranker.checked_scores, rows) if rows else []):
-        scores[k] = dict(zip(texts[k], values))
-    return [
-        [log_odds(reranker, scores[k], pair) if pair else None for pair in each] for k, each in enumerate(pairs)
-    ]  # fmt: skip
+    groups = [(k, [pair for pair in each if pair]) for k, each in enumerate(pairs)]
+    if reranker.is_relative:  # each pair by itself, so that other edits make no difference
+        groups = [(k, [pair]) for k, each in groups for pair in each]
+    groups = [(k, each) for k, each in groups if each]
+    texts = [tuple(dict.fromkeys(text for pair in each for text in pair)) for _, each in groups]
+    rows = [Candidates(tables[k].candidates.source, names) for (k, _), names in zip(groups, texts)]
+    found: dict[tuple[int, tuple[str, str]], float | None] = {}
+    for (k, each), names, values in zip(groups, texts, parallel(reranker.checked_scores, rows) if rows else []):
+        scores = dict(zip(names, values))
+        found.update({(k, pair): log_odds(reranker, scores, pair) for pair in each})
+    return [[found[k, pair] if pair else None for pair in each] for k, each in enumerate(pairs)]
 
 
 def log_odds(reranker: Reranker, scores: dict[str, float | None], pair: tuple[str, str]) -> float | None:
