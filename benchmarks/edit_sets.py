@@ -17,6 +17,8 @@ from btr.decisions.tune_edits import GoldSet, load_edit_gold, read_set
 from btr.metrics.gold import Gold, load_gold
 
 LANGUAGE_MODEL = "lm:smollm2-135m"
+EDIT_BTR = "edit-btr:edit-btr-small"
+SHIPPED = EDIT_BTR, LANGUAGE_MODEL  # what the shipped judge asks; the last one only about edits that are not settled
 PAPER = "paper"  # the paper's own T5GEC candidates of CoNLL-13
 FITTED_ON = "conll13", "wi", "fce"
 JFLEG = "jfleg"
@@ -114,9 +116,9 @@ class Workshop:
             btr.score(self.candidates(name), reranker, path, edits=True, int8=needs_model)
         return path
 
-    def read(self, name: str) -> GoldSet:
+    def read(self, name: str, rerankers: Sequence[str] = SHIPPED) -> GoldSet:
         """Read a set's edit tables, and label them by its gold."""
-        return read_set(self.tables(name), self.gold(name))
+        return self.with_rerankers(read_set(self.tables(name), self.gold(name)), rerankers)
 
     def with_rerankers(self, each: GoldSet, rerankers: Sequence[str]) -> GoldSet:
         """Return a set with the log-odds of these rerankers and no others."""

@@ -4,9 +4,9 @@ CoNLL-13 (M2), W&I dev and FCE dev (ERRANT) are what judges are fitted on; JFLEG
 what these commands do, and reads each set once for all experiments:
 
     btr generate SOURCES --model t5gec-small --engine ctranslate2 --dtype int8 --max-length 128 --length-penalty 0 …
-    btr score --edits CANDIDATES --reranker lm:smollm2-135m --int8 …
+    btr score --edits CANDIDATES --reranker edit-btr:edit-btr-small --reranker lm:smollm2-135m --int8 …
     btr tune --edits TABLES… --gold GOLD… --output judge.json --plot reliability.svg
-    btr rerank --judge judge.json TABLES --cutoff 0.35 …
+    btr rerank --judge judge.json TABLES --cutoff 0.4 …
 
 Everything is kept in the work folder: a second run computes only what is missing.
 
@@ -19,19 +19,21 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common import data_folder
-from edit_sets import FITTED_ON, JFLEG, LANGUAGE_MODEL, PAPER, Workshop
+from edit_sets import EDIT_BTR, FITTED_ON, JFLEG, LANGUAGE_MODEL, PAPER, SHIPPED, Workshop
 from judge_page import make_page
 
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import file_signature, writing
+from btr.correction.judging import EditJudge
 from btr.decisions.edit_table import extract_tables
 from btr.decisions.judge import Judges, read_judges, write_judges
+from btr.decisions.settings import Settings
 from btr.decisions.tune_edits import (
     CUTOFFS,
     FOLDS,
@@ -42,7 +44,6 @@ from btr.decisions.tune_edits import (
     tune_sets,
 )
 from btr.rerankers import load_reranker
-from btr.rerankers.edit_scores import score_edits
 from btr.studies.plots import draw_reliability, save
 
 FIGURES = "figures.json"
@@ -62,7 +63,9 @@ class Experiments:
 
     def run(self, name: str, tables: Sequence[str], work: Callable[[], Figures], *makes: Path) -> Figures:
         """Return the figures of an experiment, which is run unless its tables are those of the run that was kept."""
-        depends = [file_signature(self.shop.tables(each), "edit tables") for each in tables]
+        depends = [
+            file_signature(self.shop.tables(each, reranker), "edit tables") for each in tables for reranker in SHIPPED
+        ]
         kept = self.kept.get(name, {})
         if kept.get("tables") != depends or not all(path.exists() for path in makes):
             start = time.perf_counter()
@@ -88,9 +91,10 @@ class Experiments:
         """Cross-validate a judge of all sets that asks these rerankers."""
         return tune_sets([self.shop.with_rerankers(self.read(name), rerankers) for name in FITTED_ON]).to_dict()
 
-    def transfer(self, fitted_on: Sequence[str], target: str) -> Figures:
+    def transfer(self, fitted_on: Sequence[str], target: str, rerankers: Sequence[str] = SHIPPED) -> Figures:
         """Fit a judge and choose its cut-off on some sets, and measure both on another."""
-        sets, other = [self.read(name) for name in fitted_on], self.read(target)
+        every_set = [self.shop.with_rerankers(self.read(name), rerankers) for name in (*fitted_on, target)]
+        *sets, other = every_set
         judges = fit_judges([each.labelled for each in sets])
         every = [all_confidences(judges, each.labelled) for each in sets]
         numbers = [np.arange(len(each.labelled.tables)) for each in sets]
@@ -127,16 +131,19 @@ class Experiments:
 
 
 def judging_seconds(rows: Sequence[Candidates], judges: Judges, rerankers: Sequence[str]) -> float:
-    """Return the CPU seconds that edit tables, rerankers and confidences take."""
-    needs_model = any(":" in name for name in rerankers)
-    reranker = load_reranker(list(rerankers), int8=needs_model) if rerankers else None
-    alone = judges.without(judges.reranker_kinds)
-    score_edits(reranker, extract_tables(rows[:2], 1))  # warm up
+    """Return the CPU seconds that edit tables, rerankers and confidences take; models are loaded before."""
+    chosen = judges.without([kind for kind in judges.reranker_kinds if kind not in kinds_of(rerankers)])
+    loaded = [load_reranker(name, int8=":" in name) for name in rerankers]
+    judge = EditJudge(chosen if chosen.judges else judges.without(judges.reranker_kinds), loaded)
+    judge.decide(rows[:2], Settings(cutoff=0.5))  # warm up
     start = time.process_time()
-    tables = extract_tables(rows, 1)
-    for table in score_edits(reranker, tables, [judges.unsettled(table) for table in tables]):
-        alone.confidences(table)
+    judge.score(extract_tables(rows, 1))
     return time.process_time() - start
+
+
+def kinds_of(rerankers: Sequence[str]) -> list[str]:
+    """Return the kinds of rerankers."""
+    return [name.partition(":")[0] for name in rerankers]
 
 
 def choose_by_fold(each: GoldSet, confidences: Sequence[Sequence[float]]) -> tuple[list[str], list[float]]:
@@ -171,18 +178,20 @@ def run_all(shop: Workshop, rerankers: Sequence[str]) -> dict[str, Figures]:
     figures["unscored"] = all_of.run("unscored", FITTED_ON, all_of.unscored)
     for names in variants(rerankers):
         label = " + ".join(names) or "none"
-        fitting = f"fitted with {label}"
-        if names == [LANGUAGE_MODEL]:
-            figures[fitting] = figures["together"]
+        fitting, crossing = f"fitted with {label}", f"transfer with {label}"
+        if names == list(SHIPPED):
+            figures[fitting], figures[crossing] = figures["together"], figures["transfer"]
         else:
             figures[fitting] = all_of.run(fitting, FITTED_ON, lambda: all_of.fit_with(names))  # noqa: B023
+            across = partial(all_of.transfer, others, target, names)
+            figures[crossing] = all_of.run(crossing, FITTED_ON, across)
         figures[f"cost of {label}"] = all_of.run(f"cost of {label}", [], lambda: all_of.cost(names))  # noqa: B023
     return figures
 
 
 def variants(rerankers: Sequence[str]) -> list[list[str]]:
     """Return the rerankers of each row of the table that says what models add."""
-    return [[], [LANGUAGE_MODEL], *([name] for name in rerankers), *([LANGUAGE_MODEL, name] for name in rerankers)]
+    return [[], [LANGUAGE_MODEL], [EDIT_BTR], list(SHIPPED), *([name] for name in rerankers)]
 
 
 def as_ratios(figures: Mapping[str, Figures]) -> dict[str, float]:

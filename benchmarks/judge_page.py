@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from edit_sets import FITTED_ON, LANGUAGE_MODEL, NAMES, PAPER
+from edit_sets import FITTED_ON, NAMES, PAPER, SHIPPED
 
 Figures = Mapping[str, Any]
 
@@ -99,7 +99,8 @@ def parts(score: Figures) -> str:
 def models_table(figures: Mapping[str, Figures], labels: Sequence[str]) -> str:
     """Return what each model adds to the judge of all three sets, and what it costs."""
     sets = [each["name"] for each in figures["together"]["sets"]]
-    head = ["model", *(f"{NAMES[name]}: AUC, F0.5, calibration error" for name in sets), "CPU seconds per 1,000"]
+    head = ["models", *(f"{NAMES[name]}: AUC, F0.5, calibration error" for name in sets)]
+    head += ["W&I + FCE → CoNLL-13, F0.5", "CPU seconds per 1,000"]
     rows = []
     for label in labels:
         shown = []
@@ -107,6 +108,8 @@ def models_table(figures: Mapping[str, Figures], labels: Sequence[str]) -> str:
             calibration = each["calibration"]
             numbers = f"{value(each['cross_validated']):.2f}, {calibration['error']:.3f}"
             shown.append(f"{calibration['auc'] or 0:.3f}, {numbers}")
+        across = figures[f"transfer with {label}"]
+        shown.append(f"{at(across['cutoff'], across):.2f}")
         rows.append([label, *shown, f"{figures[f'cost of {label}']['cpu_seconds_per_1000']:.0f}"])
     return table(head, rows)
 
@@ -122,7 +125,7 @@ def make_page(figures: Mapping[str, Figures], labels: Sequence[str]) -> str:
             f"language model gives them at most {unscored['highest']:.3f}.\n\n"
         )
     return (
-        HEAD.format(model=LANGUAGE_MODEL)
+        HEAD.format(model=" and ".join(SHIPPED))
         + "\n## What to expect of a judge\n\nF0.5 (M2 for CoNLL-13, ERRANT for W&I and FCE), GLEU for JFLEG.\n\n"
         + main_table(figures)
         + "\nThe paper's BTR has 50.22 among its candidates, which come without log-probabilities.\n"

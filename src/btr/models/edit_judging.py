@@ -25,8 +25,10 @@ class EditHead(nn.Module):
         self.first = nn.Linear(4 * width, HEAD_WIDTH)
         self.last = nn.Linear(HEAD_WIDTH, 1)
 
-    def forward(self, states: Tensor) -> Tensor:
-        log_odds: Tensor = self.last(nn.functional.gelu(self.first(states))).squeeze(-1)
+    def forward(self, *states: Tensor) -> Tensor:
+        """Read the four states of each edit, (edits, width) each; a T5's are large, so they are normalised first."""
+        normed = [nn.functional.layer_norm(state, state.shape[-1:]) for state in states]
+        log_odds: Tensor = self.last(nn.functional.gelu(self.first(torch.cat(normed, 1)))).squeeze(-1)
         return log_odds
 
 
@@ -45,9 +47,9 @@ class EditJudgingT5(T5Model):
 
     def _init_weights(self, module: Any) -> None:
         if isinstance(module, EditHead):
-            for layer in (module.first, module.last):
-                nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
-                nn.init.zeros_(layer.bias)
+            nn.init.normal_(module.first.weight, std=module.first.in_features**-0.5)
+            for weight in (module.first.bias, module.last.weight, module.last.bias):
+                nn.init.zeros_(weight)  # at first every edit is as likely right as wrong
         else:
             super()._init_weights(module)
 
@@ -77,7 +79,7 @@ def judge_spans(head: EditHead, spans: Sequence[EditSpan], rows: Sequence[Tensor
     left = [rows[span.candidate][span.start] for span in spans]
     right = [rows[span.candidate][span.end + 1] for span in spans]
     removed = [mean_state(source, span.source_start, span.source_end) for span in spans]
-    log_odds: Tensor = head(torch.cat([torch.stack(part) for part in (inserted, left, right, removed)], 1))
+    log_odds: Tensor = head(*map(torch.stack, (inserted, left, right, removed)))
     return log_odds
 
 
