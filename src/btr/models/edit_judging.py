@@ -46,10 +46,12 @@ class EditJudgingT5(T5Model):
         return cls(config)
 
     def _init_weights(self, module: Any) -> None:
-        if isinstance(module, EditHead):
-            nn.init.normal_(module.first.weight, std=module.first.in_features**-0.5)
-            for weight in (module.first.bias, module.last.weight, module.last.bias):
-                nn.init.zeros_(weight)  # at first every edit is as likely right as wrong
+        if module is self.edit_head.first:
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+            nn.init.zeros_(module.bias)
+        elif module is self.edit_head.last:  # at first every edit is as likely right as wrong
+            nn.init.zeros_(module.weight)
+            nn.init.zeros_(module.bias)
         else:
             super()._init_weights(module)
 
