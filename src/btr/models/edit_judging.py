@@ -33,6 +33,8 @@ class EditHead(nn.Module):
 class EditJudgingT5(T5Model):
     """A T5 without output layer, and with a head for edits."""
 
+    _keep_in_fp32_modules = ["wo", HEAD]  # noqa: RUF012 (as in `transformers`); these have two passes in int8
+
     def __init__(self, config: T5Config) -> None:
         super().__init__(config)
         self.edit_head = EditHead(config.d_model)
