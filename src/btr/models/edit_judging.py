@@ -46,10 +46,10 @@ class EditJudgingT5(T5Model):
         return cls(config)
 
     def _init_weights(self, module: Any) -> None:
-        if isinstance(module, EditHead):
-            for layer in (module.first, module.last):
-                nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
-                nn.init.zeros_(layer.bias)
+        head = getattr(self, HEAD, None)  # which the superclass does not have
+        if head is not None and module in (head.first, head.last):
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)  # by itself, a T5 would take 1
+            nn.init.zeros_(module.bias)
         else:
             super()._init_weights(module)
 
