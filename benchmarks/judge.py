@@ -30,6 +30,7 @@ from judge_page import make_page
 
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import file_signature, writing
+from btr.correction.judging import EditJudge
 from btr.decisions.edit_table import extract_tables
 from btr.decisions.judge import Judges, read_judges, write_judges
 from btr.decisions.tune_edits import (
@@ -42,7 +43,6 @@ from btr.decisions.tune_edits import (
     tune_sets,
 )
 from btr.rerankers import load_reranker
-from btr.rerankers.edit_scores import score_edits
 from btr.studies.plots import draw_reliability, save
 
 FIGURES = "figures.json"
@@ -128,14 +128,11 @@ class Experiments:
 
 def judging_seconds(rows: Sequence[Candidates], judges: Judges, rerankers: Sequence[str]) -> float:
     """Return the CPU seconds that edit tables, rerankers and confidences take."""
-    needs_model = any(":" in name for name in rerankers)
-    reranker = load_reranker(list(rerankers), int8=needs_model) if rerankers else None
-    alone = judges.without(judges.reranker_kinds)
-    score_edits(reranker, extract_tables(rows[:2], 1))  # warm up
+    judge = EditJudge(judges, [load_reranker(name, int8=":" in name) for name in rerankers])
+    judge.score(extract_tables(rows[:2], 1))  # warm up
     start = time.process_time()
-    tables = extract_tables(rows, 1)
-    for table in score_edits(reranker, tables, [judges.unsettled(table) for table in tables]):
-        alone.confidences(table)
+    for table in judge.score(extract_tables(rows, 1)):
+        judges.confidences(table, judge.kinds)
     return time.process_time() - start
 
 

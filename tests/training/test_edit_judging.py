@@ -230,7 +230,8 @@ def test_flops_of_a_batch_are_those_of_torchs_counter(tmp_path, dropout):
 
 @pytest.mark.parametrize("is_frozen", [False, True])
 def test_a_dry_run_says_what_training_then_does(place, tmp_path, is_frozen):
-    path = write_recipe(place, tmp_path / "r.yaml", batch_tokens=2048, micro_tokens=1024, freeze_embeddings=is_frozen)
+    data = {"pairs": [str(place / "other.m2")], "edits": [str(place / "other.edits.jsonl")]}
+    path = write_recipe(place, tmp_path / "r.yaml", data=data, freeze_embeddings=is_frozen)
     (cost,) = training_cost(path).stages
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         trained = btr.train(path, tmp_path / "run")
