@@ -1,6 +1,7 @@
 """Corrections of a judge, by an engine whose candidates are known."""
 
 import json
+import math
 
 import pytest
 import tiny
@@ -15,6 +16,9 @@ from btr.correction.judging import EditJudge
 from btr.decisions import Settings
 from btr.decisions.edit_table import extract_tables
 from btr.errors import InputError
+from btr.rerankers import load_reranker
+from btr.rerankers.base import Reranker
+from btr.rerankers.edit_scores import score_edits
 from btr.serving.schemas import ScoreResponse
 
 
@@ -122,3 +126,75 @@ def test_a_text_that_goes_to_a_file_is_judged_in_large_batches(tmp_path, monkeyp
     assert (tmp_path / "out.txt").read_text() == "I have one dogs.\n\n" * 1_000
     correct_file(text, "-", judged(0.5))
     assert len(sizes) > 3  # a reader waits
+
+
+class Counting(Reranker):
+    """Prefers texts with "have" by a number of nats, and records the texts that it is asked about."""
+
+    needs_model = False
+
+    def __init__(self, kind, difference):
+        self.kind = self.title = self.signature = kind
+        self.difference, self.asked = difference, []
+
+    def scores(self, rows):
+        self.asked += [row.texts for row in rows]
+        return [tuple(self.difference * text.split().count("have") for text in row.texts) for row in rows]
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_the_last_of_two_rerankers_is_asked_about_unsettled_edits_only(is_turned):
+    """The log-odds without any are -0.5; the first adds 2 for "have", which settles it, and 0 for the others.
+
+    The order of the judge's rerankers counts, not that in which they are given.
+    """
+    first, last = Counting("first", 2.0), Counting("last", -1.0)
+    plain, one, two = {"base": 0.0}, {"base": 0.0, "first": 1.0}, {"base": 0.0, "first": 1.0, "last": 1.0}
+    judges = make_judges(two, one, plain, rerankers=["first", "last"], intercept=-0.5)
+    judge = EditJudge(judges, [last, first] if is_turned else [first, last])
+    rows = [
+        Candidates("I has two dog .", ("I have two dogs .", "I has two dog ."), (-1.0, -2.0)),
+        Candidates("she has gone", ("she have gone",), (-1.0,)),
+    ]
+    tables = extract_tables(rows, 1)
+    (table, other) = judge.score(tables)
+    assert judge.kinds == ("first", "last")
+    assert [(edit.key.correction, edit.log_odds) for edit in table.edits] == [
+        ("have", (2.0, None)),
+        ("dogs", (0.0, 0.0)),
+    ]
+    assert [edit.log_odds for edit in other.edits] == [(2.0, None)]
+    assert {text for texts in first.asked for text in texts} == {
+        "I have two dogs .", "I has two dogs .", "I have two dog .", "she have gone", "she has gone",
+    }  # fmt: skip
+    assert last.asked == [("I have two dogs .", "I have two dog .")]
+    # Fully scored tables, as `btr score --edits` writes them, have the same confidences.
+    full = score_edits([first, last], tables)
+    assert full[0].edits[0].log_odds == (2.0, -1.0)
+    confidences = [judges.confidences(each, judge.kinds) for each in (table, other)]
+    assert confidences == [judges.confidences(each, judge.kinds) for each in full]
+    sure, unsure = 1 / (1 + math.exp(-1.5)), 1 / (1 + math.exp(0.5))
+    assert confidences == [pytest.approx([sure, unsure]), pytest.approx([sure])]
+
+
+def test_a_reranker_that_reads_edits_is_asked_about_all_of_them(tmp_path):
+    """A BTR that judges edits comes first, and the language model after it; without that, its judge decides."""
+    edit_btr = f"edit-btr:{tiny.save_edit_btr(tmp_path / 'edit-btr')}"
+    lm = f"lm:{tiny.save_language_model(tmp_path / 'lm')}"
+    one, two = {**PLAIN, "edit-btr": 0.1}, {**PLAIN, "edit-btr": 0.1, "lm": 0.1}
+    rows = [Candidates("he go to mat .", ("he goes to the mat .", "he go to mat ."), (-1.0, -1.0))]
+    (table,) = extract_tables(rows, 1)
+    (expected,) = load_reranker(edit_btr).edit_log_odds([table])
+    judge, note = load_judge(tmp_path / "judge.json", two, one, PLAIN, rerankers=[edit_btr, lm])
+    assert (judge.kinds, note) == (("edit-btr", "lm"), None)
+    (scored,) = judge.score([table])
+    assert [edit.log_odds[0] for edit in scored.edits] == pytest.approx(expected)
+    (decision,) = judge.decide(rows, Settings(cutoff=0.5))
+    (full,) = score_edits(judge.members, [table])
+    assert decision.confidences == pytest.approx(judge.judges.confidences(full, judge.kinds))
+    judge, note = load_judge(tmp_path / "judge.json", two, one, PLAIN, rerankers=[edit_btr, f"lm:{tmp_path / 'none'}"])
+    assert (judge.kinds, judge.judges.spared) == (("edit-btr",), "lm")
+    assert note.endswith(" Until then a judge without lm decides.")
+    (decision,) = judge.decide(rows, Settings(cutoff=0.5))
+    logits = [0.5 + 0.1 * odds for odds in expected]  # both edits are as probable as the source, and the base's
+    assert decision.confidences == pytest.approx([1 / (1 + math.exp(-value)) for value in logits])

@@ -5,11 +5,11 @@ import random
 
 import numpy as np
 import pytest
-from judged import make_judge, make_table
+from judged import make_judge, make_table, write_judge
 
 from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
 from btr.decisions.fit_judge import MIN_EDITS_PER_TYPE, LabelledSet, fit_judge, label_edits
-from btr.decisions.tune_edits import fit_judges
+from btr.decisions.tune_edits import fit_judges, read_priors, wanted_judges
 from btr.errors import InputError
 from btr.metrics.gold import load_gold
 
@@ -136,6 +136,47 @@ def test_a_set_without_log_probabilities_has_a_part_in_the_judges_that_need_none
     assert [judge.fitted_on for judge in judges] == [("with",), ("with",), ("with", "without"), ("with", "without")]
     only = fit_judges([draw(300, 2, log_probs=False)])
     assert [judge.names for judge in only] == [(*WITHOUT_LOG_PROBS, "lm"), WITHOUT_LOG_PROBS]
+
+
+def made_up(name, kinds, log_probs=(0.0, -1.0)):
+    """A set of one edit, with a log-odds of each kind of reranker."""
+    table = make_table("a b", ("a x", "a b"), log_probs, (1, 2, "x", "R:OTHER", [0], [1.0] * len(kinds)))
+    return LabelledSet(name, [table], tuple(kinds), [np.array([True])], tuple(f"{kind}:x" for kind in kinds))
+
+
+def test_the_judges_to_fit_in_order_of_preference():
+    """All rerankers, then all but the last; several models of a kind are one feature."""
+    kinds = "edit-btr", "lm", "lm"
+    first, second = made_up("with", kinds), made_up("without", kinds, None)
+    wanted = [([each.name for each in sets], names) for sets, names in wanted_judges([first, second])]
+    both = ["with", "without"]
+    assert wanted == [
+        (["with"], (*WITH_LOG_PROBS, "edit-btr", "lm")),
+        (["with"], (*WITH_LOG_PROBS, "edit-btr")),
+        (["with"], WITH_LOG_PROBS),
+        (both, (*WITHOUT_LOG_PROBS, "edit-btr", "lm")),
+        (both, (*WITHOUT_LOG_PROBS, "edit-btr")),
+        (both, WITHOUT_LOG_PROBS),
+    ]
+    assert [names for _, names in wanted_judges([made_up("without", (), None)])] == [WITHOUT_LOG_PROBS]
+
+
+def test_only_a_judge_of_the_same_features_is_adapted(tmp_path):
+    """In any order. One of other features would be fitted anew without a word."""
+    features = dict.fromkeys((*WITH_LOG_PROBS, "lm"), 1.0)
+    path = write_judge(tmp_path / "judge.json", {"base": 1.0}, dict(reversed(features.items())), rerankers=["lm:x"])
+    assert len(read_priors(path, [made_up("same", ["lm"])])) == 2
+    for kinds in ((), ("edit-btr",), ("edit-btr", "lm")):
+        with pytest.raises(InputError) as raised:
+            read_priors(path, [made_up("other", kinds)])
+        names = ", ".join((*WITH_LOG_PROBS, *kinds))
+        assert str(raised.value) == (
+            f"{path}: has no judge with the features {names}; score the edits with lm:x, as it was fitted, or fit a "
+            "new judge."
+        )
+    alone = write_judge(tmp_path / "alone.json", {"base": 1.0})
+    with pytest.raises(InputError, match=r"score the edits without a reranker, as it was"):
+        read_priors(alone, [made_up("other", ["lm"])])
 
 
 def test_labels(tmp_path):

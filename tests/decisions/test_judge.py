@@ -207,3 +207,88 @@ def test_the_shipped_judges_read_everything(tmp_path):
     for table, kinds in ((TABLE, ("lm",)), (TABLE, ()), (WITHOUT, ())):
         values = np.array(judges.confidences(table, kinds))
         assert ((values > 0) & (values < 1)).all()
+
+
+BOTH = make_table(
+    "He go to home .",
+    ("He goes home .", "He goes to home .", "He go home ."),
+    [math.log(value) for value in PROBABILITIES],
+    (1, 2, "goes", "R:VERB:SVA", [0, 1], [0.25, 3.0]),
+    (2, 3, "", "U:PREP", [0, 2], [-2.0, 3.0]),
+    (5, 5, "!", "M:PUNCT", [2], [0.5, -3.0]),
+    (0, 1, "She", "R:PRON", [1], [None, 3.0]),
+)
+ONE, TWO = {"base": 0.25, "edit-btr": 1.5}, {"base": 0.25, "edit-btr": 1.5, "lm": 1.0}  # in order of the rerankers
+
+
+def two_rerankers(*features):
+    return make_judges(*features, rerankers=["edit-btr:x", "lm:y"], intercept=-0.5)
+
+
+def test_the_last_of_two_rerankers_is_spared():
+    """Log-odds before it is asked: .125, -3.25, .25 and unknown; settled are those below .12 and above .6."""
+    judges = two_rerankers(TWO, ONE, {"base": 0.25})
+    assert (judges.spared, judges.reranker_kinds) == ("lm", ("edit-btr", "lm"))
+    assert judges.find_first(BOTH, ("edit-btr", "lm")).features == ONE
+    first_only = BOTH.with_log_odds([[edit.log_odds[0] for edit in BOTH.edits]])
+    assert judges.unsettled(first_only, ("edit-btr",)) == [True, False, True, True]
+    values = judges.confidences(BOTH, ("edit-btr", "lm"))
+    assert values == pytest.approx([
+        sigmoid(-0.5 + 0.25 + 1.5 * 0.25 + 3),
+        sigmoid(-0.5 + 0.25 - 1.5 * 2),  # settled: the second reranker makes no difference
+        sigmoid(-0.5 + 1.5 * 0.5 - 3),
+        sigmoid(-0.5),  # of what the first can't tell, the judge without both decides
+    ])  # fmt: skip
+    assert sigmoid(-3.25) < 0.12
+
+
+def test_before_the_last_reranker_without_a_judge_for_the_first_the_one_without_both_decides():
+    judges = two_rerankers(TWO, {"base": 0.25})
+    assert judges.find_first(BOTH, ("edit-btr",)).features == {"base": 0.25}
+    assert judges.unsettled(BOTH, ("edit-btr",)) == [True] * 4  # .44 and .38
+    assert two_rerankers(TWO).find_first(BOTH, ("edit-btr",)) is None
+    assert two_rerankers(TWO).unsettled(BOTH, ("edit-btr",)) == [True] * 4
+
+
+def test_without_some_rerankers_the_last_one_is_still_spared():
+    """Else other edits would be settled where one is not at hand."""
+    judges = two_rerankers(TWO, ONE, {"base": 0.25, "lm": 1.0}, {"base": 0.25})
+    rest = judges.without(["edit-btr"])
+    assert (rest.spared, rest.rerankers) == ("lm", ("lm:y",))
+    assert [judge.features for judge in rest.judges] == [{"base": 0.25, "lm": 1.0}, {"base": 0.25}]
+    rest = judges.without(["lm"])
+    assert (rest.spared, rest.rerankers) == ("lm", ("edit-btr:x",))
+    assert [judge.features for judge in rest.judges] == [ONE, {"base": 0.25}]
+    table = BOTH.with_log_odds([[edit.log_odds[0] for edit in BOTH.edits]])
+    settled = rest.confidences(table, ("edit-btr",))
+    assert settled[1] == pytest.approx(sigmoid(-3.25))  # by the first reranker, which is asked about all
+    assert make_judges({"base": 1.0}).spared is None
+
+
+def test_rival():
+    """The shares are .8, .7, .2 and 1; an edit that only touches another is its rival, too."""
+    assert column("rival") == pytest.approx([1.0, 0.8, 0.0, 0.8])
+    table = make_table(
+        "a b c d e",
+        ("a x c d e", "a y z d e", "a b c d v e", "a b c d e"),
+        [math.log(value) for value in (0.4, 0.3, 0.2, 0.1)],
+        (1, 2, "x", "R:OTHER", [0]),
+        (1, 3, "y z", "R:OTHER", [1]),
+        (4, 4, "v", "M:OTHER", [2]),
+    )
+    assert column("rival", table) == pytest.approx([0.3, 0.4, 0.0])
+
+
+def test_unchanged():
+    """The same number for all edits of a source; between the bounds where no candidate is the source."""
+    table = make_table(
+        "a b",
+        ("a c", " a  b", "a d"),
+        [math.log(value) for value in (0.5, 0.3, 0.2)],
+        (1, 2, "c", "R:OTHER", [0]),
+        (1, 2, "d", "R:OTHER", [2]),
+    )
+    assert column("unchanged", table) == pytest.approx([math.log(0.3 / 0.7)] * 2)
+    assert column("unchanged") == pytest.approx([math.log(0.001 / 0.999)] * 4)
+    with pytest.raises(KeyError):
+        column("unchanged", WITHOUT)  # which needs log-probabilities

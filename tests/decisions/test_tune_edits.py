@@ -11,8 +11,10 @@ from judged import RANKS, make_table, write_judge, write_tables
 import btr
 from btr.cli import main
 from btr.corpus import read_lines
+from btr.corpus.candidates import read_candidates
 from btr.corpus.edits import read_edit_tables
 from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
+from btr.decisions.edit_table import extract_tables
 from btr.decisions.judge import read_judges
 from btr.decisions.tune_edits import (
     CUTOFFS,
@@ -24,6 +26,8 @@ from btr.decisions.tune_edits import (
     tune_edits,
 )
 from btr.errors import InputError
+from btr.rerankers.edit_scores import score_edits
+from btr.rerankers.model_free import MBR
 
 SETS = {"one": (45, 0), "two": (30, 1)}  # sentences and seed
 
@@ -36,7 +40,9 @@ def made(tmp_path_factory):
         rows = list(toy.sentences(count, seed))
         toy.write_candidates(folder / f"{name}.candidates.jsonl", rows)
         toy.write_m2(folder / f"{name}.m2", rows)
-        btr.score(folder / f"{name}.candidates.jsonl", "mbr", folder / f"{name}.jsonl", edits=True)
+        # Which `btr score --edits` refuses, since it is about the list of candidates; here it is as good as any.
+        tables = extract_tables(list(read_candidates(folder / f"{name}.candidates.jsonl")), processes=1)
+        write_tables(folder / f"{name}.jsonl", score_edits([MBR()], tables), "mbr", sources=count)
     tune_edits(
         [folder / "one.jsonl", folder / "two.jsonl"], folder / "judge.json",
         gold=[folder / "one.m2", folder / "two.m2"], folds=2,
@@ -274,7 +280,7 @@ def test_cutoffs_are_probabilities(made, tmp_path, cutoffs):
         (["--judge", "absent.json"], "absent.json: no such file"),
         (["--judge", "other.json"], "no judge can do without wisdom; fit one with 'btr tune --edits'"),
         (["--judge", "judge.json", "one.jsonl"], "a judge reads one file of edit tables"),
-        (["--cutoff", "0.5"], "a cut-off needs a judge: name one with --judge"),
+        (["--cutoff", "0.5"], "--cutoff needs a judge; name one with --judge"),
         (["--judge", "judge.json", "-o", "judge.json"], "judge.json: is an input, too"),
     ],
 )

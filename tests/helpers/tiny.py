@@ -23,6 +23,7 @@ from transformers import (
 )
 
 from btr.models.bidirectional import make_bidirectional
+from btr.models.edit_judging import EditJudgingT5
 
 WORDS = "a b c d e the cat cats sat sits on mat . , I has have two dog dogs he she it goes go went".split()  # noqa: SIM905
 T5_SHAPE = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_heads": 4, "decoder_start_token_id": 0}
@@ -86,6 +87,15 @@ def save_t5(folder, style="v1.1", bidirectional=False, seed=0, **options):
     if bidirectional:
         make_bidirectional(model)
     return save(model, tokenizer, folder)
+
+
+def save_edit_btr(folder, style="v1.1", seed=0, **options):
+    """A bidirectional T5 with a head for edits; `style` is v1.1 (gated) or v1.0 (relu, scaled output)."""
+    tokenizer = t5_tokenizer()
+    shape = {**T5_SHAPE, "vocab_size": len(tokenizer), **options}
+    config = T5Config(**shape, feed_forward_proj="gated-gelu" if style == "v1.1" else "relu")
+    config.scale_decoder_outputs = style == "v1.0"
+    return save(make_bidirectional(randomise(EditJudgingT5(config), seed)), tokenizer, folder)
 
 
 def save_encoder(folder, style="bert", seed=0):

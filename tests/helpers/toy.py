@@ -51,6 +51,20 @@ def write_m2(path, rows):
     path.write_text("".join(blocks))
 
 
+def write_edits(folder, count=400, seed=0, name="toy"):
+    """Write an M2 file and the edit tables of its candidates; an edit is wrong in about half of the cases."""
+    from judged import write_tables
+
+    from btr.corpus.candidates import Candidates
+    from btr.decisions.edit_table import extract_tables
+
+    rows = list(sentences(count, seed))
+    write_m2(folder / f"{name}.m2", rows)
+    tables = extract_tables([Candidates(source, tuple(texts)) for source, _, texts in rows], processes=1)
+    write_tables(folder / f"{name}.edits.jsonl", tables)
+    return str(folder / f"{name}.m2"), str(folder / f"{name}.edits.jsonl")
+
+
 def write_recipe(path, kind, model, pairs, candidates=None, **options):
     content = {
         "kind": kind,

@@ -327,6 +327,9 @@ def test_recipes_run(tmp_path, place, path, monkeypatch):
         changes["average_with"] = {str(start): share for share in recipe.average_with.values()}
         changes["data.pairs"] = [str(place / "toy.tsv")]
         changes["data.candidates"] = [str(place / "toy.jsonl")] if recipe.data.candidates else []
+        if recipe.data.edits:
+            pairs, edits = toy.write_edits(tmp_path, 60)
+            changes |= {"data.pairs": [pairs], "data.edits": [edits]}
     if recipe.validation.gold:
         changes |= {"validation.gold": [m2], "validation.sentences": 10}
         if recipe.validation.candidates:

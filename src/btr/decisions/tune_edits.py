@@ -200,9 +200,10 @@ def read_priors(path: PathLike, sets: Sequence[LabelledSet]) -> tuple[Judge, ...
     judges = read_judges(path)
     _, names = wanted_judges(sets)[0]
     if not any(set(judge.names) == set(names) for judge in judges.judges):
-        asked = " and ".join(judges.rerankers) or "no reranker"
+        asked = f"with {' and '.join(judges.rerankers)}" if judges.rerankers else "without a reranker"
         raise InputError(
-            f"{path}: has no judge with the features {', '.join(names)}; score the edits with {asked}, which it asks."
+            f"{path}: has no judge with the features {', '.join(names)}; score the edits {asked}, as it was fitted, or "
+            "fit a new judge."
         )
     return judges.judges
 

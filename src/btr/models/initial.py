@@ -11,6 +11,7 @@ from btr.models.edit_judging import HEAD
 from btr.models.load import (
     BIDIRECTIONAL_KINDS,
     RIGHT_TO_LEFT_KEY,
+    judges_edits,
     load_tokenizer,
     read_config,
     read_model,
@@ -40,6 +41,8 @@ def load_initial_model(kind: str, name: str, dropout: float | None, seed: int) -
             raise InputError(
                 f"{name}: is {what}; {kind} is trained from a left-to-right T5 or from one of its own kind."
             )
+    if kind != "edit-btr" and judges_edits(config):  # `transformers` would take the embeddings for an output layer
+        raise InputError(f"{name}: judges edits and has no output layer; {kind} is trained from another BTR or T5.")
     for key in ("dropout_rate", "hidden_dropout_prob", "attention_probs_dropout_prob"):
         if dropout is not None and hasattr(config, key):
             setattr(config, key, dropout)

@@ -183,8 +183,15 @@ def is_t5(name: str) -> bool:
     return read_config(locate_model(name), name).model_type in MODEL_TYPES
 
 
+def judges_edits(config: Any) -> bool:
+    """Return whether a model has a head for edits, and so no output layer."""
+    return EditJudgingT5.__name__ in (getattr(config, "architectures", None) or ())
+
+
 def check_kind(kind: str, config: Any, name: str) -> None:
     """Refuse a model of another kind, before its weights are read."""
+    if kind not in ("edit-btr", "seq2seq") and judges_edits(config):
+        raise InputError(f"{name}: judges edits; name it as edit-btr:{name}.")
     is_encoder_decoder = bool(getattr(config, "is_encoder_decoder", False))
     is_bidirectional = bool(getattr(config, CONFIG_KEY, False))
     is_right_to_left = bool(getattr(config, RIGHT_TO_LEFT_KEY, False))

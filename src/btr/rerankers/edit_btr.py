@@ -56,8 +56,11 @@ def cut_pieces(tokenizer: Any, text: str) -> Pieces:
     return Pieces(tokens, [*starts, len(tokens) - 1])
 
 
-def read_table(tokenizer: Any, table: EditTable) -> ReadableTable:
-    """Return the candidates of a table that make edits, and where each edit is in each of them."""
+def read_table(tokenizer: Any, table: EditTable, max_tokens: int | None = None) -> ReadableTable:
+    """Return the candidates of a table that make edits, and where each edit is in each of them.
+
+    Candidates of more than `max_tokens` are left out.
+    """
     source = cut_pieces(tokenizer, table.candidates.source)
     candidates: list[list[int]] = []
     indices: list[int] = []
@@ -67,6 +70,8 @@ def read_table(tokenizer: Any, table: EditTable) -> ReadableTable:
         if not made:
             continue
         pieces = cut_pieces(tokenizer, table.candidates.texts[index])
+        if max_tokens is not None and len(pieces.tokens) > max_tokens:
+            continue
         shift = 0
         for number, key in made:
             start = key.start + shift
@@ -92,38 +97,39 @@ class EditBTR(PretrainedReranker, EditReader):
 
     def mean_log_odds(self, table: EditTable) -> list[float | None]:
         """Return the mean of each edit's log-odds over the candidates that make it."""
-        readable = read_table(self.tokenizer, table)
+        readable = read_table(self.tokenizer, table, MAX_TOKENS)
         log_odds = self.judge(readable)
         if log_odds is None:
             return [None] * len(table.edits)
-        edits = torch.tensor([span.edit for span in readable.spans])
-        means: list[float | None] = mean_by_edit(log_odds, edits, len(table.edits)).tolist()
-        return means
+        edits = [span.edit for span in readable.spans]
+        means = mean_by_edit(log_odds, torch.tensor(edits, dtype=torch.long), len(table.edits)).tolist()
+        return [mean if k in edits else None for k, mean in enumerate(means)]
 
     def scores(self, rows: Sequence[Candidates]) -> list[Scores]:
-        """Return the sum of each candidate's log-odds; None for one that can't be aligned with the source."""
+        """Return the sum of each candidate's log-odds; None for one that is too long or can't be aligned."""
         tables = extract_tables([Candidates(row.source, row.texts) for row in rows], processes=1)
         return [self.sums(table) for table in tables]
 
     def sums(self, table: EditTable) -> Scores:
         """Return the sum of the log-odds of each candidate's edits. Equal candidates have equal sums."""
-        readable, texts = read_table(self.tokenizer, table), [text.split() for text in table.candidates.texts]
+        texts = [text.split() for text in table.candidates.texts]
+        readable = read_table(self.tokenizer, table, MAX_TOKENS)
         log_odds = self.judge(readable)
         if log_odds is None:
             return (None,) * len(texts)
         numbers = torch.tensor([span.candidate for span in readable.spans], dtype=torch.long)
         totals = torch.zeros(len(readable.candidates)).index_add(0, numbers, log_odds).tolist()
-        known = {**dict.fromkeys(table.usable, 0.0), **dict(zip(readable.indices, totals))}
+        known = {index: 0.0 for index in table.usable if texts[index] == table.words}
+        known.update(zip(readable.indices, totals))
         return tuple(next((known[k] for k in known if texts[k] == words), None) for words in texts)
 
     @torch.inference_mode()
     def judge(self, readable: ReadableTable) -> Tensor | None:
-        """Return the log-odds of each span; None if a text is too long to read.
+        """Return the log-odds of each span; None if the source is too long to read.
 
         Each source is read by itself, so that the numbers don't depend on other sources.
         """
-        longest = max(map(len, readable.candidates), default=0)
-        if len(readable.source) > MAX_SOURCE_TOKENS or longest > MAX_TOKENS:
+        if len(readable.source) > MAX_SOURCE_TOKENS:
             return None
         if not readable.spans:
             return torch.zeros(0)

@@ -79,6 +79,7 @@ def build_without_weights(kind: str, config: Any) -> Any:
         config.tie_word_embeddings = True  # encoder and decoder share their embeddings, in every T5
     with torch.device("meta"):
         model = AUTO_CLASSES[model_kind].from_config(config)
-        if not getattr(config, "scale_decoder_outputs", True):  # transformers 5 ties every T5 that it makes
+        is_untied = not getattr(config, "scale_decoder_outputs", True) and hasattr(model, "lm_head")
+        if is_untied:  # transformers 5 ties every T5 that it makes
             model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.lm_head.weight))
     return model

@@ -181,7 +181,7 @@ def absent_files(recipe: Recipe) -> Iterator[str]:
     """Yield the files of a recipe's data that are not at hand; a dataset on the hub never is."""
     data = recipe.data
     negatives = data.candidates if recipe.objective.negatives else []
-    for file in (*data.pairs, *negatives, *data.text, *synthetic_files(data.synthetic)):
+    for file in (*data.pairs, *negatives, *data.edits, *data.text, *synthetic_files(data.synthetic)):
         if file.startswith(STREAM) or not Path(os.path.expandvars(os.path.expanduser(file))).is_file():
             yield file
 
@@ -267,7 +267,8 @@ def trained_weights(recipe: Recipe, model: Any) -> Iterable[Any]:
     """Return the weights that are not frozen. A BTR learns the embedding of its mask, so it trains the embeddings."""
     frozen: set[int] = set()
     if recipe.freeze_embeddings:
-        frozen.add(id(model.get_output_embeddings().weight))
+        if (output := model.get_output_embeddings()) is not None:  # edit-btr has none
+            frozen.add(id(output.weight))
         if OBJECTIVES[recipe.kind].model_kind != "btr":
             frozen.add(id(model.get_input_embeddings().weight))
     return [weight for weight in model.parameters() if id(weight) not in frozen]

@@ -25,7 +25,7 @@ class EditJudging(Objective):
     """A bidirectional T5 learns which edits of its candidates are right."""
 
     model_kind = reranker = "edit-btr"
-    is_t5 = True
+    is_t5 = reads_edits = True
     loss_per = "edit"
     description = "A Bidirectional Transformer Reranker that reads a candidate once and judges each of its edits."
     limits = "It judges the edits of candidates that a base model wrote, and finds no correction by itself."
@@ -64,7 +64,12 @@ class EditJudging(Objective):
 
     def work(self, example: Example) -> ExampleShape:
         rows, longest, source = self.shape(example)
-        return ExampleShape(source, rows, longest + 1, 0)  # each row begins with the start token
+        states = sum(map(len, example["targets"])) + rows  # each row begins with the start token
+        return ExampleShape(source, rows, longest + 1, states, len(example["spans"]))
+
+    def typical_example(self, source: int, target: int, targets: int) -> Example:
+        """Return an example whose candidates make one edit each: how many they make hardly matters for its cost."""
+        return {**super().typical_example(source, target, targets), "spans": [[]] * targets}
 
     def draw(self, examples: Sequence[Example], generators: Sequence[np.random.Generator]) -> Batch:
         """Make a batch. Nothing is random."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import nn
 
+from btr.models.edit_judging import HEAD
 from btr.records import Record
 
 
@@ -21,7 +22,8 @@ class ExampleShape:
     source: int  # tokens; 0 where source and target are read as one row
     rows: int
     row: int  # tokens of the longest
-    scored: int  # positions of all rows that have logits
+    scored: int  # positions of all rows whose states are needed: for logits, or around edits
+    edits: int = 0  # of all rows, that a head for edits judges
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class BatchShape:
     rows: int  # of all sources, idle ones included
     row: int  # tokens per row
     scored: int
+    edits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ def batch_shape(examples: Iterable[ExampleShape], is_t5: bool) -> BatchShape:
         rows,
         max(one.row for one in batch),
         sum(one.scored for one in batch),
+        sum(one.edits for one in batch),
     )
 
 
@@ -96,14 +100,15 @@ class T5Layers:
         self.feed_forwards = sum(linear_weights(block.layer[2]) for block in blocks[:-1])
         self.last_feed_forward = linear_weights(blocks[-1].layer[2])
         self.cross_layer = 2 * self.width * self.inner  # weights of keys and values, or of queries and output
-        self.vocabulary = vocabulary or config.vocab_size
+        self.edit_head = linear_weights(model.edit_head) if hasattr(model, HEAD) else 0
+        self.vocabulary = 0 if self.edit_head else vocabulary or config.vocab_size  # of the output layer
         self.head_factor = WITHOUT_WEIGHT_GRADIENT if frozen_head else FORWARD_AND_BACKWARD
 
     def flops(self, batch: BatchShape) -> Flops:
         """Return the FLOPs of a batch, forward and backward.
 
-        The last feed-forward layer and the head are computed at scored positions only; keys and values of a source
-        once for all its rows.
+        The last feed-forward layer and the output layer are computed at scored positions only; keys and values of a
+        source once for all its rows.
         """
         sources, rows = batch.sources * batch.source, batch.rows * batch.row  # tokens
         encoder = sources * (self.encoder + 2 * self.encoder_layers * self.inner * batch.source)
@@ -111,9 +116,10 @@ class T5Layers:
         decoder += batch.scored * self.last_feed_forward
         cross = (sources + rows) * self.decoder_layers * self.cross_layer
         cross += rows * 2 * self.decoder_layers * self.inner * batch.source
-        head = batch.scored * self.width * self.vocabulary
         factor = FORWARD_AND_BACKWARD
-        return Flops(factor * encoder, factor * decoder, factor * cross, self.head_factor * head)
+        head = self.head_factor * batch.scored * self.width * self.vocabulary
+        head += factor * batch.edits * self.edit_head
+        return Flops(factor * encoder, factor * decoder, factor * cross, head)
 
     def activations(self, batch: BatchShape) -> int:
         """Return roughly how many numbers the backward pass needs of the forward pass.
@@ -130,7 +136,8 @@ class T5Layers:
         decoder += (rows * (self.decoder_layers - 1) + batch.scored) * feed_forward
         cross = rows * self.decoder_layers * (norm + 3 * self.inner + scores * batch.source)
         cross += sources * self.decoder_layers * 2 * self.inner
-        return int(encoder + decoder + cross + batch.scored * 2 * self.vocabulary)
+        head = batch.scored * 2 * self.vocabulary + batch.edits * 4 * self.width
+        return int(encoder + decoder + cross + head)
 
 
 class EncoderLayers:

@@ -59,6 +59,7 @@ class Objective(ABC):
     reranker: ClassVar[str | None] = None  # the kind of reranker that the model becomes; None: it writes corrections
     settings: ClassVar[tuple[str, ...]] = ()  # the keys of a recipe's `objective` that apply to it
     is_t5: ClassVar[bool] = False  # whether pre-training, freeze_embeddings and vocabulary: used are possible
+    reads_edits: ClassVar[bool] = False  # whether it learns from edit tables (data.edits)
     tunes_threshold: ClassVar[bool] = True  # whether validation searches the best λ; False: λ = 0
     partner: ClassVar[str | None] = None  # the kind of reranker whose scores validation adds (validation.partner)
     loss_per: ClassVar[str] = "token"  # the loss of an update is in nats per this

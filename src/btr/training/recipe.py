@@ -170,6 +170,8 @@ class Recipe(Part):
             raise ValueError("objective.negatives needs data.candidates")
         if data.candidates and len(data.candidates) != len(data.pairs):
             raise ValueError("data.candidates needs a file for each file of data.pairs")
+        if data.edits and not trained.reads_edits:
+            raise ValueError(f"data.edits is for kinds that learn from edit tables, not for {self.kind}")
         if data.edits and len(data.edits) != len(data.pairs):
             raise ValueError("data.edits needs a file of edit tables for each file of data.pairs")
         if data.edits and data.synthetic is not None:
