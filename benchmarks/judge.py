@@ -4,7 +4,7 @@ CoNLL-13 (M2), W&I dev and FCE dev (ERRANT) are what judges are fitted on; JFLEG
 what these commands do, and reads each set once for all experiments:
 
     btr generate SOURCES --model t5gec-small --engine ctranslate2 --dtype int8 --max-length 128 --length-penalty 0 …
-    btr score --edits CANDIDATES --reranker edit-btr:edit-btr-small --reranker lm:smollm2-135m --int8 …
+    btr score --edits CANDIDATES --reranker lm:smollm2-135m --int8 …
     btr tune --edits TABLES… --gold GOLD… --output judge.json --plot reliability.svg
     btr rerank --judge judge.json TABLES --cutoff 0.4 …
 
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from common import data_folder
-from edit_sets import EDIT_BTR, FITTED_ON, JFLEG, LANGUAGE_MODEL, PAPER, SHIPPED, Workshop
+from edit_sets import FITTED_ON, JFLEG, PAPER, SHIPPED, Workshop
 from judge_page import make_page
 
 from btr.corpus.candidates import Candidates, read_candidates
@@ -191,7 +191,8 @@ def run_all(shop: Workshop, rerankers: Sequence[str]) -> dict[str, Figures]:
 
 def variants(rerankers: Sequence[str]) -> list[list[str]]:
     """Return the rerankers of each row of the table that says what models add."""
-    return [[], [LANGUAGE_MODEL], [EDIT_BTR], list(SHIPPED), *([name] for name in rerankers)]
+    shipped = list(SHIPPED)
+    return [[], shipped, *([name] for name in rerankers), *([name, *shipped] for name in rerankers)]
 
 
 def as_ratios(figures: Mapping[str, Figures]) -> dict[str, float]:

@@ -196,5 +196,7 @@ def test_a_reranker_that_reads_edits_is_asked_about_all_of_them(tmp_path):
     assert (judge.kinds, judge.judges.spared) == (("edit-btr",), "lm")
     assert note.endswith(" Until then a judge without lm decides.")
     (decision,) = judge.decide(rows, Settings(cutoff=0.5))
-    logits = [0.5 + 0.1 * odds for odds in expected]  # both edits are as probable as the source, and the base's
+    logits = [
+        0.5 + 0.1 * max(-8, min(8, odds)) for odds in expected
+    ]  # both edits are as probable as the source, and the base's
     assert decision.confidences == pytest.approx([1 / (1 + math.exp(-value)) for value in logits])

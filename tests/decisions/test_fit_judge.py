@@ -78,8 +78,8 @@ def test_a_few_sentences_hardly_move_a_judge():
     assert float(np.std(moved)) < 0.3
 
 
-def test_sets_count_by_the_square_roots_of_their_edits():
-    """4,900 edits against 100: 70 to 10, an eighth of the weight for the small set, and not a fiftieth.
+def test_sets_count_by_the_fourth_roots_of_their_edits():
+    """1,600 edits against 100: the fourth roots are as 2 to 1, a third of the weight for the small set.
 
     All edits of a set are alike but for being right, so the confidence is the weighted share of the right ones.
     """
@@ -88,9 +88,9 @@ def test_sets_count_by_the_square_roots_of_their_edits():
         table = make_table("a b c", ("a x c", "a b c"), (0.0, 0.0), (1, 2, "x", "R:OTHER", [0]))
         return LabelledSet("s", [table] * count, (), [np.array([k < right]) for k in range(count)])
 
-    judge = fit_judge([alike(4_900, 980), alike(100, 90)], ["log_ratio"])
+    judge = fit_judge([alike(1_600, 320), alike(100, 90)], ["log_ratio"])
     (confidence,) = judge.confidences(alike(1, 1).tables[0])
-    assert confidence == pytest.approx(0.875 * 0.2 + 0.125 * 0.9, abs=1e-3)
+    assert confidence == pytest.approx((2 * 0.2 + 0.9) / 3, abs=1e-3)
 
 
 def test_rare_types_have_no_weight():

@@ -81,6 +81,7 @@ def test_what_a_recipe_starts_from_is_made_by_another(folder: str) -> None:
         outputs |= set(re.findall(r"(?:--output|-o) (runs/\S+)", head(path)))
         outputs |= set(re.findall(r"> (runs/\S+)", head(path)))
         files = recipe.model, recipe.validation.candidates or "", *recipe.data.pairs, *recipe.data.candidates
+        files += tuple(recipe.data.edits)
         needed |= {re.sub(r"/[ABC]\.jsonl$", "/$level.jsonl", name) for name in files if name.startswith("runs/")}
     assert {name.removesuffix("/model") for name in needed} <= outputs
 
@@ -241,7 +242,7 @@ def test_what_does_not_go_together(tmp_path: Path, changes: dict[str, object], e
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"kind": "gpt"}, "kind: must be one of seq2seq, r2l, btr, listwise, roberta, bert"),
+        ({"kind": "gpt"}, "kind: must be one of seq2seq, r2l, btr, listwise, edit-btr, roberta, bert"),
         ({"epochs": 0}, "epochs: input should be greater than 0."),
         ({"dropout": 1}, "dropout: input should be less than 1."),
         (

@@ -18,6 +18,7 @@ from btr.pool import parallel_map
 
 OPERATIONS = "M", "R", "U"
 MIN_EDITS_PER_TYPE = 20  # a rarer type has no weight of its own
+SET_POWER = 0.25  # 1: every edit counts the same; 0: every set does
 # A column times a scale s is penalised by 1/s²: features hardly, types more.
 FEATURE_SCALE, TYPE_SCALE = 10.0, 0.7
 # How far an existing judge moves when it is adapted: its log-odds are stretched and shifted, and weights change.
@@ -62,7 +63,7 @@ def label_edits(tables: Sequence[EditTable], gold: Gold) -> list[Array]:
 
 
 def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge | None = None) -> Judge:
-    """Fit a judge with these features on several sets together; a set counts by the square root of its edits.
+    """Fit a judge with these features on several sets together; a set counts by the fourth root of its edits.
 
     With `prior`, an existing judge is adapted: see `adapt`.
     """
@@ -74,8 +75,8 @@ def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge
     if len(set(labels[complete].tolist())) < 2:
         raise InputError("a judge needs edits that are right and edits that are wrong; give it more sentences.")
     sizes = [sum(map(len, each.labels)) for each in sets]
-    roots = np.sqrt(np.maximum(sizes, 1))
-    shares = np.repeat(sum(sizes) / roots.sum() / roots, sizes)
+    parts = np.maximum(sizes, 1) ** SET_POWER
+    shares = np.repeat(sum(sizes) / parts.sum() * parts / np.maximum(sizes, 1), sizes)
     kinds = [edit.type for each in sets for table in each.tables for edit in table.edits]
     counts = Counter(np.array(kinds)[complete].tolist())
     types = sorted(kind for kind, count in counts.items() if count >= MIN_EDITS_PER_TYPE)

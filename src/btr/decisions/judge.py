@@ -20,7 +20,7 @@ from btr.metrics.base import Array
 from btr.records import Record
 
 JUDGE_FILE = "judge.json"  # in a model's folder
-SETTLED = 0.12, 0.6  # a confidence below or above these hardly ever crosses a cut-off, whatever a reranker says
+SETTLED = 0.25, 0.6  # a confidence below or above these hardly ever crosses a cut-off, whatever a reranker says
 
 
 @dataclass(frozen=True)

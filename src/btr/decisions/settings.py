@@ -15,7 +15,7 @@ COMMON_PROFILES = "minimal", "fluency"  # names that may be used with any model;
 PAPER = "paper"  # the profile that is a rule, and so applies to every BTR
 AVERAGES = "log", "probability", "f"
 DEFAULT_CANDIDATES = 5
-DEFAULT_CUTOFF = 0.35  # of a judge, where no profile says otherwise
+DEFAULT_CUTOFF = 0.4  # of a judge, where no profile says otherwise
 
 
 @dataclass(frozen=True, slots=True)
