@@ -25,12 +25,13 @@ from typing import Any
 
 import numpy as np
 from common import data_folder
-from edit_sets import FITTED_ON, JFLEG, PAPER, SHIPPED, Workshop
+from edit_sets import FITTED_ON, JFLEG, PAPER, SETTLED, SHIPPED, Workshop
 from judge_page import make_page
 
 from btr.corpus.candidates import Candidates, read_candidates
 from btr.corpus.files import file_signature, writing
 from btr.correction.judging import EditJudge
+from btr.decisions import edit_features, fit_judge, judge
 from btr.decisions.edit_table import extract_tables
 from btr.decisions.judge import Judges, read_judges, write_judges
 from btr.decisions.settings import Settings
@@ -66,6 +67,8 @@ class Experiments:
         depends = [
             file_signature(self.shop.tables(each, reranker), "edit tables") for each in tables for reranker in SHIPPED
         ]
+        depends += [file_signature(str(module.__file__), "code") for module in (edit_features, fit_judge, judge)]
+        depends.append(str(SETTLED))
         kept = self.kept.get(name, {})
         if kept.get("tables") != depends or not all(path.exists() for path in makes):
             start = time.perf_counter()
@@ -78,8 +81,8 @@ class Experiments:
 
     def fit_together(self) -> Figures:
         """Fit the judge that is shipped, cross-validate it, and draw its reliability diagram."""
-        result = tune_sets([self.read(name) for name in FITTED_ON])
-        write_judges(self.shop.work / "judge.json", result.judges, result.rerankers)
+        result = tune_sets([self.read(name) for name in FITTED_ON], settled=SETTLED)
+        write_judges(self.shop.work / "judge.json", result.judges, result.rerankers, SETTLED)
         save(draw_reliability(result), self.shop.work / "reliability.svg")
         return result.to_dict()
 
@@ -104,7 +107,7 @@ class Experiments:
     def measure_jfleg(self) -> Figures:
         """Measure the judge of the other sets on JFLEG; its cut-off is also cross-validated there."""
         jfleg = self.read(JFLEG)
-        confidences = all_confidences(read_judges(self.shop.work / "judge.json").judges, jfleg.labelled)
+        confidences = all_confidences(read_judges(self.shop.work / "judge.json").judges, jfleg.labelled, SETTLED)
         texts, chosen = choose_by_fold(jfleg, confidences)
         crossed = jfleg.gold.metric.score(texts).to_dict()
         return {**by_cutoff(jfleg, confidences), "cross_validated": crossed, "fold_cutoffs": chosen}
@@ -134,10 +137,11 @@ def judging_seconds(rows: Sequence[Candidates], judges: Judges, rerankers: Seque
     """Return the CPU seconds that edit tables, rerankers and confidences take; models are loaded before."""
     chosen = judges.without([kind for kind in judges.reranker_kinds if kind not in kinds_of(rerankers)])
     loaded = [load_reranker(name, int8=":" in name) for name in rerankers]
-    judge = EditJudge(chosen if chosen.judges else judges.without(judges.reranker_kinds), loaded)
-    judge.decide(rows[:2], Settings(cutoff=0.5))  # warm up
+    asking = EditJudge(Judges.make(chosen.judges, rerankers, "", SETTLED), loaded)
+    asking.decide(rows[:2], Settings(cutoff=0.5))  # warm up
     start = time.process_time()
-    judge.score(extract_tables(rows, 1))
+    for table in asking.score(extract_tables(rows, 1)):
+        asking.judges.confidences(table, asking.kinds)
     return time.process_time() - start
 
 
@@ -179,10 +183,10 @@ def run_all(shop: Workshop, rerankers: Sequence[str]) -> dict[str, Figures]:
     for names in variants(rerankers):
         label = " + ".join(names) or "none"
         fitting, crossing = f"fitted with {label}", f"transfer with {label}"
+        figures[fitting] = all_of.run(fitting, FITTED_ON, lambda: all_of.fit_with(names))  # noqa: B023
         if names == list(SHIPPED):
-            figures[fitting], figures[crossing] = figures["together"], figures["transfer"]
+            figures[crossing] = figures["transfer"]
         else:
-            figures[fitting] = all_of.run(fitting, FITTED_ON, lambda: all_of.fit_with(names))  # noqa: B023
             across = partial(all_of.transfer, others, target, names)
             figures[crossing] = all_of.run(crossing, FITTED_ON, across)
         figures[f"cost of {label}"] = all_of.run(f"cost of {label}", [], lambda: all_of.cost(names))  # noqa: B023

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from common import data_folder
-from edit_sets import FITTED_ON, JFLEG, LANGUAGE_MODEL, Workshop
+from edit_sets import FITTED_ON, JFLEG, LANGUAGE_MODEL, SETTLED, Workshop
 from judge import choose_by_fold
 from peers import Set, print_rows
 
@@ -45,10 +45,10 @@ def judged_texts(shop: Workshop, sets: dict[str, GoldSet], rerankers: Sequence[s
     """Return the texts of each set that judges with these rerankers decide, cross-validated."""
     chosen = {name: shop.with_rerankers(each, rerankers) for name, each in sets.items()}
     fitted = [chosen[name] for name in FITTED_ON]
-    _, _, texts = cross_validate(fitted, (), FOLDS, CUTOFFS, False)
+    _, _, texts = cross_validate(fitted, (), FOLDS, CUTOFFS, False, SETTLED)
     judges = fit_judges([each.labelled for each in fitted])
     jfleg = chosen[JFLEG]
-    crossed, _ = choose_by_fold(jfleg, all_confidences(judges, jfleg.labelled))
+    crossed, _ = choose_by_fold(jfleg, all_confidences(judges, jfleg.labelled, SETTLED))
     return {**dict(zip(FITTED_ON, texts)), JFLEG: crossed}
 
 

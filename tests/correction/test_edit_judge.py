@@ -105,7 +105,7 @@ def test_one_of_two_models_of_a_kind_is_not_enough(tmp_path):
 
 def test_a_feature_that_nothing_gives_is_named(tmp_path):
     _, note = load_judge(tmp_path / "judge.json", {**PLAIN, "wisdom": 1.0}, PLAIN, rerankers=[])
-    assert note == f"{tmp_path / 'judge.json'}: nothing gives wisdom; a judge that was fitted without decides."
+    assert note == f"{tmp_path / 'judge.json'}: nothing gives wisdom; a judge that was fitted without them decides."
     assert load_judge(tmp_path / "judge.json", PLAIN, RANKS, rerankers=[])[1] is None
 
 
@@ -150,7 +150,7 @@ def test_the_last_of_two_rerankers_is_asked_about_unsettled_edits_only(is_turned
     """
     first, last = Counting("first", 2.0), Counting("last", -1.0)
     plain, one, two = {"base": 0.0}, {"base": 0.0, "first": 1.0}, {"base": 0.0, "first": 1.0, "last": 1.0}
-    judges = make_judges(two, one, plain, rerankers=["first", "last"], intercept=-0.5)
+    judges = make_judges(two, one, plain, rerankers=["first", "last"], intercept=-0.5, settled=(0.12, 0.6))
     judge = EditJudge(judges, [last, first] if is_turned else [first, last])
     rows = [
         Candidates("I has two dog .", ("I have two dogs .", "I has two dog ."), (-1.0, -2.0)),

@@ -114,9 +114,9 @@ def test_rerank_says_which_features_the_judge_lacks(tmp_path):
     tables = write_tables(tmp_path / "edits.jsonl", [GO, WITHOUT, same])
     judge = write_judge(tmp_path / "judge.json", {"posterior": 1.0, **PLAIN}, RANKS)
     done = CliRunner().invoke(app, ["rerank", str(tables), "--judge", str(judge), "--json"])
-    note = "posterior, log_ratio: not known of the edits of 1 of 2 sentences; a judge that was fitted without decides "
-    assert json.loads(done.stdout)["note"] == f"{note}about these."
-    assert done.stderr == f"{note}about these.\n"
+    note = "posterior, log_ratio: not known of the edits of 1 of 2 sentences; a judge that was fitted without them "
+    assert json.loads(done.stdout)["note"] == f"{note}decides about these."
+    assert done.stderr == f"{note}decides about these.\n"
     assert btr.rerank_edits(write_tables(tmp_path / "e.jsonl", [GO, same]), judge).note is None
 
 
@@ -130,5 +130,7 @@ def test_score_says_which_features_a_judge_will_lack(tmp_path, log_probs, texts,
     row = {"source": "He go .", "candidates": texts, "log_probs": log_probs}
     (tmp_path / "candidates.jsonl").write_text(json.dumps(row) + "\n")
     note = btr.score(tmp_path / "candidates.jsonl", None, tmp_path / "edits.jsonl", edits=True).note
-    assert (note or "").startswith("posterior, log_ratio: not known of the edits of 1 of 1 sources" if is_said else "")
+    assert (note or "").startswith(
+        "posterior, log_ratio, rival, unchanged: not known of the edits of 1 of 1 sources" if is_said else ""
+    )
     assert bool(note) == is_said

@@ -114,9 +114,8 @@ def test_the_first_judge_whose_features_are_known_decides():
     assert confidence == pytest.approx(sigmoid(math.log(2**1.5) + 0.5))
 
 
-def test_where_the_reranker_cant_tell_the_judge_without_it_decides(monkeypatch):
-    monkeypatch.setattr("btr.decisions.judge.SETTLED", (0.06, 0.95))
-    judges = make_judges({**PLAIN, "lm": 1.0}, PLAIN, rerankers=["lm:x"])
+def test_where_the_reranker_cant_tell_the_judge_without_it_decides():
+    judges = make_judges({**PLAIN, "lm": 1.0}, PLAIN, rerankers=["lm:x"], settled=(0.06, 0.95))
     first, second, third, fourth = judges.confidences(TABLE, ("lm",))
     assert first == pytest.approx(sigmoid(math.log(2.5) + 0.5 + 0.7))
     assert second == pytest.approx(sigmoid(math.log(5 / 3) + 0.5))  # without the language model
@@ -130,7 +129,7 @@ def test_where_the_reranker_cant_tell_the_judge_without_it_decides(monkeypatch):
 
 
 def test_settled_edits_are_decided_the_same_whether_the_reranker_was_asked_or_not():
-    judges = make_judges({**PLAIN, "lm": 1.0}, PLAIN, rerankers=["lm:x"])
+    judges = make_judges({**PLAIN, "lm": 1.0}, PLAIN, rerankers=["lm:x"], settled=(0.12, 0.6))
     asked = judges.confidences(TABLE, ("lm",))
     values = [odds if wanted else None for (odds,), wanted in zip([e.log_odds for e in TABLE.edits],
                                                                   judges.unsettled(TABLE))]  # fmt: skip
@@ -222,7 +221,7 @@ ONE, TWO = {"base": 0.25, "edit-btr": 1.5}, {"base": 0.25, "edit-btr": 1.5, "lm"
 
 
 def two_rerankers(*features):
-    return make_judges(*features, rerankers=["edit-btr:x", "lm:y"], intercept=-0.5)
+    return make_judges(*features, rerankers=["edit-btr:x", "lm:y"], intercept=-0.5, settled=(0.12, 0.6))
 
 
 def test_the_last_of_two_rerankers_is_spared():
@@ -266,8 +265,8 @@ def test_without_some_rerankers_the_last_one_is_still_spared():
 
 
 def test_rival():
-    """The shares are .8, .7, .2 and 1; an edit that only touches another is its rival, too."""
-    assert column("rival") == pytest.approx([1.0, 0.8, 0.0, 0.8])
+    """Edits that overlap are rivals, and those that touch unless a candidate makes both."""
+    assert column("rival") == [0.0] * 4
     table = make_table(
         "a b c d e",
         ("a x c d e", "a y z d e", "a b c d v e", "a b c d e"),
@@ -275,8 +274,9 @@ def test_rival():
         (1, 2, "x", "R:OTHER", [0]),
         (1, 3, "y z", "R:OTHER", [1]),
         (4, 4, "v", "M:OTHER", [2]),
+        (0, 1, "u", "R:OTHER", [2]),
     )
-    assert column("rival", table) == pytest.approx([0.3, 0.4, 0.0])
+    assert column("rival", table) == pytest.approx([0.3, 0.4, 0.0, 0.4])
 
 
 def test_unchanged():

@@ -22,8 +22,8 @@ def make_judge(features, intercept=0.0, operations=None, types=None, fitted_on=(
     return Judge(features, operations or {}, types or {}, intercept, tuple(fitted_on))
 
 
-def make_judges(*features, rerankers=(), intercept=0.0):
-    return Judges.make([make_judge(each, intercept) for each in features], rerankers, "judge:by-hand")
+def make_judges(*features, rerankers=(), intercept=0.0, settled=(0.0, 1.0)):
+    return Judges.make([make_judge(each, intercept) for each in features], rerankers, "judge:by-hand", settled)
 
 
 def write_judge(path, *features, rerankers=(), intercept=0.0):

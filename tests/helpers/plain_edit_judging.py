@@ -35,5 +35,6 @@ def plain_log_odds(folder, source, text, span):
         encoder[source_start:source_end].mean(0) if source_end > source_start else nothing,
     ]
     head = {name: weights[f"edit_head.{name}"] for name in ("first.weight", "first.bias", "last.weight", "last.bias")}
-    hidden = torch.nn.functional.gelu(head["first.weight"] @ torch.cat(states) + head["first.bias"])
-    return float(head["last.weight"][0] @ hidden + head["last.bias"][0])
+    normed = [(state - state.mean()) / (state.var(unbiased=False) + 1e-5).sqrt() for state in states]
+    hidden = torch.nn.functional.gelu(head["first.weight"] @ torch.cat(normed) + head["first.bias"])
+    return 8 * float(head["last.weight"][0] @ hidden + head["last.bias"][0])

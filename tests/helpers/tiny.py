@@ -95,7 +95,9 @@ def save_edit_btr(folder, style="v1.1", seed=0, **options):
     shape = {**T5_SHAPE, "vocab_size": len(tokenizer), **options}
     config = T5Config(**shape, feed_forward_proj="gated-gelu" if style == "v1.1" else "relu")
     config.scale_decoder_outputs = style == "v1.0"
-    return save(make_bidirectional(randomise(EditJudgingT5(config), seed)), tokenizer, folder)
+    model = make_bidirectional(randomise(EditJudgingT5(config), seed))
+    model.edit_head.last.weight.data.mul_(0.01)  # log-odds as those of a trained model
+    return save(model, tokenizer, folder)
 
 
 def save_encoder(folder, style="bert", seed=0):

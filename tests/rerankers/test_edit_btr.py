@@ -45,13 +45,13 @@ def pieces_of_words(text, tokenizer=T5):
 
 
 def test_pieces_by_hand():
-    """The piece "▁", which only stands for a space, belongs to the word before it."""
+    """The piece "▁", which only stands for a space, belongs to the word after it."""
     text = "Hello , don't unbelievably ."
     pieces = cut_pieces(T5, text)
     assert T5.convert_ids_to_tokens(pieces.tokens) == [
         "▁Hello", "▁", ",", "▁don", "'", "t", "▁unbe", "lie", "v", "ably", "▁", ".", "</s>",
     ]  # fmt: skip
-    assert pieces.starts == [0, 2, 3, 6, 11, 12]
+    assert pieces.starts == [0, 1, 3, 6, 10, 12]
     assert pieces.tokens == T5(text)["input_ids"]
 
 

@@ -176,7 +176,7 @@ GOOD = {"kind": "edit-btr", "model": "t5", "epochs": 1, "data": {"pairs": ["a.m2
         ({"task": "pre-train"}, "pre-training reads data.text, and neither pairs nor candidates"),
         ({"task": "pre-train", "data": {"text": ["a"]}}, "edit-btr predicts no tokens: leave out task and vocabulary"),
         ({"objective.negatives": 3}, "objective.negatives is no setting of edit-btr; it has none"),
-        ({"data.synthetic": {"text": ["a"], "sentences": 3}}, "data.edits is about data.pairs; leave out data.synth"),
+        ({"data.synthetic": {"text": ["a"], "sentences": 3}}, "data.edits is about data.pairs; leave out synth"),
         ({"kind": "btr"}, "data.edits is for kinds that learn from edit tables, not for btr"),
     ],
 )

@@ -162,6 +162,13 @@ def tune(
     ] = False,
     judge: Judge = None,
     base_edits_only: BaseEditsOnly = None,
+    settled: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            metavar="LOW HIGH",
+            help="With --edits: the last reranker is asked only where a judge without it has a confidence in between.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="JUDGE.json", help="With --edits: where the judge goes.")
     ] = None,
@@ -186,9 +193,11 @@ def tune(
 
     if edits:
         refuse_options(context, SENTENCE_OPTIONS, "is for choosing among whole candidates; leave it out with --edits.")
-        tune_judge(scores, output, gold, source, reference, judge, base_edits_only, folds, plot, as_json)
+        tune_judge(scores, output, gold, source, reference, judge, base_edits_only, folds, settled, plot, as_json)
         return
-    refuse_options(context, ("output", "judge", "base_edits_only"), "is for edits; add --edits, or leave it out.")
+    refuse_options(
+        context, ("output", "judge", "base_edits_only", "settled"), "is for edits; add --edits, or leave it out."
+    )
     result = btr.tune(
         scores,
         metric=metric,
@@ -222,6 +231,7 @@ def tune_judge(
     judge: str | None,
     base_edits_only: bool | None,
     folds: int | None,
+    settled: tuple[float, float] | None,
     plot: Path | None,
     as_json: bool,
 ) -> None:
@@ -230,7 +240,7 @@ def tune_judge(
     from btr.cli.judges import print_tuned_judge
 
     if plot is not None:
-        check_output(plot, tables)
+        check_output(plot, [*tables, *(gold or ()), *(reference or ()), *([output] if output else ())])
     result = btr.tune_edits(
         tables,
         output,
@@ -240,6 +250,7 @@ def tune_judge(
         judge=judge,
         base_edits_only=bool(base_edits_only),
         folds=folds or 5,
+        settled=settled or (0.0, 1.0),
     )
     if plot is not None:
         try:

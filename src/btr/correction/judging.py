@@ -56,7 +56,8 @@ class EditJudge:
         if not errors:
             return judge, judge.describe_missing_features(path)
         reasons = " ".join(map(str, errors.values()))
-        return judge, f"{reasons} Until then a judge without {' and '.join(errors)} decides."
+        missing = [kind for kind in judges.reranker_kinds if kind not in judge.kinds]
+        return judge, f"{reasons} Until then a judge without {' and '.join(missing)} decides."
 
     def describe_missing_features(self, path: Path) -> str | None:
         """Return a line that says which features of the first judge nothing gives, if another judge can decide."""
@@ -64,7 +65,7 @@ class EditJudge:
         missing = [name for name in self.judges.judges[0].names if name not in known]
         if not missing or not any(known.issuperset(judge.names) for judge in self.judges.judges):
             return None
-        return f"{path}: nothing gives {', '.join(missing)}; a judge that was fitted without decides."
+        return f"{path}: nothing gives {', '.join(missing)}; a judge that was fitted without them decides."
 
     @property
     def kinds(self) -> tuple[str, ...]:

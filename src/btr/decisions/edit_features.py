@@ -4,7 +4,7 @@
 | --- | --- |
 | `posterior` | log-odds that a candidate has the edit, if candidates are drawn by their probabilities |
 | `log_ratio` | best log-probability of a candidate with the edit minus the best of one without it |
-| `rival` | the probability of the most probable other edit at the same place |
+| `rival` | the probability of the most probable other edit that can't be made beside it |
 | `unchanged` | log-odds that a candidate is the source as it is |
 | `rank_posterior` | as `posterior`, by the candidates' ranks: for candidates without log-probabilities |
 | `base` | whether the base candidate makes the edit |
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from btr.corpus.edits import EditTable
+from btr.decisions.edit_table import is_in_conflict
 from btr.metrics.base import Array
 
 MAX_LOG_RATIO = 3.0  # of a candidate's log-probability over another's
@@ -97,15 +98,11 @@ def share_of_probability(members: Array, log_probs: Array) -> Array:
 
 
 def rivals(table: EditTable, shares: Array) -> list[float]:
-    """Return for each edit the largest share of another one at the same place: one that overlaps or touches it."""
+    """Return for each edit the largest share of another one that can't be made beside it."""
     keys = [edit.key for edit in table.edits]
     return [
         max(
-            (
-                float(shares[k])
-                for k, other in enumerate(keys)
-                if other != key and max(key.start, other.start) <= min(key.end, other.end)
-            ),
+            (float(shares[k]) for k, other in enumerate(keys) if other != key and is_in_conflict(key, other, table)),
             default=0.0,
         )
         for key in keys

@@ -56,10 +56,15 @@ def label_edits(tables: Sequence[EditTable], gold: Gold) -> list[Array]:
     for number, (table, texts) in enumerate(zip(tables, gold.references)):
         right = {EditKey(edit.start, edit.end, edit.corrections[0]) for _ in texts for edit in next(extracted) or ()}
         if sentences:
-            edits = (edit for each in sentences[number].annotations.values() for edit in each)
-            right |= {EditKey(edit.start, edit.end, text) for edit in edits for text in edit.corrections}
+            right |= annotated_edits(sentences[number])
         labels.append(np.array([edit.key in right for edit in table.edits], dtype=bool))
     return labels
+
+
+def annotated_edits(sentence: Sentence) -> set[EditKey]:
+    """Return the edits that any annotator of a sentence made."""
+    edits = (edit for each in sentence.annotations.values() for edit in each)
+    return {EditKey(edit.start, edit.end, text) for edit in edits for text in edit.corrections}
 
 
 def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge | None = None) -> Judge:
@@ -85,7 +90,6 @@ def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge
     columns = np.concatenate([(numbers - means) / spreads, one_hot], axis=1)
     if prior is not None:
         logits = np.concatenate([prior.logits(table, each.rerankers) for each in sets for table in each.tables])
-        complete &= ~np.isnan(logits)
         stretch, shift, weights = adapt(logits[complete], columns[complete], labels[complete], shares[complete])
     else:
         scales = np.repeat([FEATURE_SCALE, TYPE_SCALE], [len(features), one_hot.shape[1]])

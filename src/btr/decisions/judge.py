@@ -20,7 +20,7 @@ from btr.metrics.base import Array
 from btr.records import Record
 
 JUDGE_FILE = "judge.json"  # in a model's folder
-SETTLED = 0.25, 0.6  # a confidence below or above these hardly ever crosses a cut-off, whatever a reranker says
+ASK_ABOUT_ALL = 0.0, 1.0  # no edit is settled before all rerankers were asked
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,27 @@ class Judge(Record):
 class Judges:
     """Judges of the same question with fewer and fewer features.
 
-    The last of their rerankers is spared work: it is asked only about edits that are not settled without it.
+    The last of their rerankers may be spared work: where a judge without it is less or more sure of an edit than
+    `settled` says, it is not asked.
     """
 
     judges: tuple[Judge, ...]
     rerankers: tuple[str, ...]  # names of the rerankers that the judges ask, e.g. lm:smollm2-135m
     signature: str
     spared: str | None = None  # the kind of the last reranker
+    settled: tuple[float, float] = ASK_ABOUT_ALL
 
     @classmethod
-    def make(cls, judges: Sequence[Judge], rerankers: Sequence[str], signature: str) -> "Judges":
+    def make(
+        cls,
+        judges: Sequence[Judge],
+        rerankers: Sequence[str],
+        signature: str,
+        settled: tuple[float, float] = ASK_ABOUT_ALL,
+    ) -> "Judges":
         """Return judges that ask these rerankers."""
-        return cls(tuple(judges), tuple(rerankers), signature, rerankers[-1].partition(":")[0] if rerankers else None)
+        spared = rerankers[-1].partition(":")[0] if rerankers else None
+        return cls(tuple(judges), tuple(rerankers), signature, spared, settled)
 
     @property
     def reranker_kinds(self) -> tuple[str, ...]:
@@ -115,7 +124,7 @@ class Judges:
         values = judge.confidences(table, rerankers)
         if first is not None and self.spared in judge.names:
             others = first.confidences(table, rerankers)
-            values = np.where(np.isnan(values) | is_settled(others), others, values)
+            values = np.where(np.isnan(values) | self.is_settled(others), others, values)
         alone = self.without(self.reranker_kinds).find(table, ())
         if alone is not None:
             values = np.where(np.isnan(values), alone.confidences(table), values)
@@ -130,21 +139,20 @@ class Judges:
         judge = self.find_first(table, rerankers)
         if judge is None:
             return [True] * len(table.edits)
-        unsettled: list[bool] = (~is_settled(judge.confidences(table, rerankers))).tolist()
+        unsettled: list[bool] = (~self.is_settled(judge.confidences(table, rerankers))).tolist()
         return unsettled
+
+    def is_settled(self, confidences: Array) -> Array:
+        """Return which edits the last reranker is not asked about."""
+        low, high = self.settled
+        settled: Array = (confidences < low) | (confidences > high)
+        return settled
 
     def without(self, kinds: Sequence[str]) -> "Judges":
         """Return the judges that need none of these kinds of rerankers."""
         rest = tuple(judge for judge in self.judges if not set(judge.names) & set(kinds))
         names = tuple(name for name in self.rerankers if name.partition(":")[0] not in kinds)
         return replace(self, judges=rest, rerankers=names)
-
-
-def is_settled(confidences: Array) -> Array:
-    """Return which edits need no reranker, because what it says could hardly change the decision."""
-    low, high = SETTLED
-    settled: Array = (confidences < low) | (confidences > high)
-    return settled
 
 
 def is_number(value: object) -> bool:
@@ -165,12 +173,24 @@ def read_judges(path: PathLike) -> Judges:
     rerankers = record.get("rerankers", [])
     if not isinstance(rerankers, list) or not all(isinstance(name, str) for name in rerankers):
         raise InputError(f"{file}: rerankers must be a list of names, e.g. lm:MODEL.")
-    return Judges.make(judges, rerankers, f"judge:{signature}")
+    settled = check_settled(record.get("settled", ASK_ABOUT_ALL), str(file))
+    return Judges.make(judges, rerankers, f"judge:{signature}", settled)
 
 
-def write_judges(path: PathLike, judges: Sequence[Judge], rerankers: Sequence[str]) -> None:
+def check_settled(bounds: object, where: str) -> tuple[float, float]:
+    """Check the confidences between which the last reranker is asked; `where` names them in errors."""
+    numbers = list(bounds) if isinstance(bounds, list | tuple) else []
+    if len(numbers) != 2 or not all(map(is_number, numbers)) or not 0 <= numbers[0] <= numbers[1] <= 1:
+        raise InputError(f"{where}: settled must be two confidences, from 0 to 1, the lower one first.")
+    return float(numbers[0]), float(numbers[1])
+
+
+def write_judges(
+    path: PathLike, judges: Sequence[Judge], rerankers: Sequence[str], settled: tuple[float, float] = ASK_ABOUT_ALL
+) -> None:
     """Write a file of judges, in order of preference, with the names of the rerankers that they ask."""
-    record = {"rerankers": list(rerankers), "judges": [judge.to_dict() for judge in judges]}
+    spared = {} if settled == ASK_ABOUT_ALL else {"settled": list(settled)}
+    record = {"rerankers": list(rerankers), **spared, "judges": [judge.to_dict() for judge in judges]}
     with writing(path) as file:
         json.dump(record, file, indent=2, ensure_ascii=False)
         file.write("\n")

@@ -71,7 +71,8 @@ def rerank_edits(
     """Make the edits of a file of edit tables that the judge is at least as sure of as the cut-off says."""
     settings = Settings(cutoff=DEFAULT_CUTOFF if cutoff is None else cutoff, base_edits_only=base_edits_only)
     if output is not None:
-        check_output(output, [tables, judge])
+        given = [] if source is None else [source]
+        check_output(output, [tables, judge, *as_paths(gold), *as_paths(reference), *given])
     judges = read_judges(judge)
     header, stream = read_edit_tables(tables)
     rows = list(stream)
@@ -119,5 +120,5 @@ def describe_missing_features(judges: Judges, tables: Sequence[EditTable], reran
     names = ", ".join(name for name in wanted if any(name in each for each in missing))
     return (
         f"{names}: not known of the edits of {count:,} of {len(with_edits):,} sentences; "
-        "a judge that was fitted without decides about these."
+        "a judge that was fitted without them decides about these."
     )

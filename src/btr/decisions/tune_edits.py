@@ -12,7 +12,7 @@ from btr.decisions.calibration import Calibration, calibrate
 from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS, has_log_probs
 from btr.decisions.edit_table import choose_edits, edited_text
 from btr.decisions.fit_judge import LabelledSet, fit_judge, label_edits
-from btr.decisions.judge import Judge, Judges, read_judges, write_judges
+from btr.decisions.judge import ASK_ABOUT_ALL, Judge, Judges, check_settled, read_judges, write_judges
 from btr.errors import InputError
 from btr.metrics import significance
 from btr.metrics.base import Array
@@ -51,6 +51,7 @@ class TunedJudge(Record):
     cutoff: float
     fold_cutoffs: tuple[float, ...]
     cutoffs: tuple[float, ...]
+    settled: tuple[float, float]  # the last reranker is asked about edits whose confidence without it is in between
     sets: tuple[TunedSet, ...]
 
 
@@ -80,13 +81,16 @@ def tune_edits(
     base_edits_only: bool = False,
     folds: int = FOLDS,
     cutoffs: Sequence[float] = CUTOFFS,
+    settled: tuple[float, float] = ASK_ABOUT_ALL,
 ) -> TunedJudge:
     """Fit a judge on files of edit tables, each with its gold, and write it to a file.
 
     Several sets are fitted together: a judge of one set learns the habits of its annotators. Each gold file is an M2
     file; it is measured by ERRANT if it has ERRANT's types, else by M2. Source and references (GLEU) may stand for
-    the gold of a single set. With `judge`, the judges of that file are adapted to the data.
+    the gold of a single set. With `judge`, the judges of that file are adapted to the data. With `settled`, two
+    confidences, the last reranker is asked only about edits that a judge without it gives a confidence in between.
     """
+    check_settled(settled, "the bounds")
     paths, golds = as_paths(tables), as_paths(gold)
     if not cutoffs or not all(0 <= cutoff <= 1 for cutoff in cutoffs):
         raise InputError("the cut-offs are probabilities, from 0 to 1.")
@@ -110,9 +114,10 @@ def tune_edits(
         base_edits_only=base_edits_only,
         folds=folds,
         cutoffs=cutoffs,
+        settled=settled,
     )
     if output is not None:
-        write_judges(output, result.judges, result.rerankers)
+        write_judges(output, result.judges, result.rerankers, settled)
     return result
 
 
@@ -123,20 +128,21 @@ def tune_sets(
     base_edits_only: bool = False,
     folds: int = FOLDS,
     cutoffs: Sequence[float] = CUTOFFS,
+    settled: tuple[float, float] = ASK_ABOUT_ALL,
 ) -> TunedJudge:
     """Fit judges on labelled sets of the same rerankers together, choose the cut-off, and cross-validate both."""
     if not 2 <= folds <= min(len(each.labelled.tables) for each in sets):
         raise InputError(f"the sentences of a set can't be dealt into {folds} folds.")
-    confidences, fold_cutoffs, choices = cross_validate(sets, priors, folds, cutoffs, base_edits_only)
+    confidences, fold_cutoffs, choices = cross_validate(sets, priors, folds, cutoffs, base_edits_only, settled)
     judges = fit_judges([each.labelled for each in sets], priors)
-    every = [all_confidences(judges, each.labelled) for each in sets]
+    every = [all_confidences(judges, each.labelled, settled) for each in sets]
     cutoff = best_cutoff(sets, every, cutoffs, base_edits_only, [np.arange(len(each.labelled.tables)) for each in sets])
     tuned = [
         measure(each, values, texts, cutoffs, base_edits_only)
         for each, values, texts in zip(sets, confidences, choices)
     ]  # fmt: skip
     rerankers = sets[0].labelled.reranker_names
-    return TunedJudge(tuple(judges), rerankers, cutoff, fold_cutoffs, tuple(cutoffs), tuple(tuned))
+    return TunedJudge(tuple(judges), rerankers, cutoff, fold_cutoffs, tuple(cutoffs), settled, tuple(tuned))
 
 
 def read_set(path: PathLike, gold: Gold) -> GoldSet:
@@ -196,10 +202,12 @@ def wanted_judges(sets: Sequence[LabelledSet]) -> list[tuple[list[LabelledSet], 
 
 
 def read_priors(path: PathLike, sets: Sequence[LabelledSet]) -> tuple[Judge, ...]:
-    """Read the judges to be adapted; refuse them if none has the features of the judge that matters most."""
+    """Read the judges to be adapted; refuse them if they ask other rerankers, or if none has the wanted features."""
     judges = read_judges(path)
     _, names = wanted_judges(sets)[0]
-    if not any(set(judge.names) == set(names) for judge in judges.judges):
+    if judges.reranker_kinds != tuple(dict.fromkeys(sets[0].rerankers)) or not any(
+        set(judge.names) == set(names) for judge in judges.judges
+    ):
         asked = f"with {' and '.join(judges.rerankers)}" if judges.rerankers else "without a reranker"
         raise InputError(
             f"{path}: has no judge with the features {', '.join(names)}; score the edits {asked}, as it was fitted, or "
@@ -208,14 +216,21 @@ def read_priors(path: PathLike, sets: Sequence[LabelledSet]) -> tuple[Judge, ...
     return judges.judges
 
 
-def all_confidences(judges: Sequence[Judge], labelled: LabelledSet) -> list[list[float]]:
+def all_confidences(
+    judges: Sequence[Judge], labelled: LabelledSet, settled: tuple[float, float] = ASK_ABOUT_ALL
+) -> list[list[float]]:
     """Return the confidence of each edit of a set."""
-    together = Judges.make(judges, labelled.reranker_names, "")
+    together = Judges.make(judges, labelled.reranker_names, "", settled)
     return [together.confidences(table, labelled.rerankers) for table in labelled.tables]
 
 
 def cross_validate(
-    sets: Sequence[GoldSet], priors: Sequence[Judge], folds: int, cutoffs: Sequence[float], base_only: bool
+    sets: Sequence[GoldSet],
+    priors: Sequence[Judge],
+    folds: int,
+    cutoffs: Sequence[float],
+    base_only: bool,
+    settled: tuple[float, float] = ASK_ABOUT_ALL,
 ) -> tuple[list[list[list[float]]], tuple[float, ...], list[list[str]]]:
     """Return the confidences and corrected texts of each sentence by judges and cut-offs of the other folds."""
     confidences: list[list[list[float]]] = [[[]] * len(each.labelled.tables) for each in sets]
@@ -224,7 +239,7 @@ def cross_validate(
     for fold in range(folds):
         rest = [np.flatnonzero(np.arange(len(each.labelled.tables)) % folds != fold) for each in sets]
         judges = fit_judges([each.labelled.select(numbers.tolist()) for each, numbers in zip(sets, rest)], priors)
-        every = [all_confidences(judges, each.labelled) for each in sets]
+        every = [all_confidences(judges, each.labelled, settled) for each in sets]
         chosen.append(best_cutoff(sets, every, cutoffs, base_only, rest))
         for k, each in enumerate(sets):
             made = each.texts(every[k], chosen[-1], base_only)

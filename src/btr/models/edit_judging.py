@@ -15,7 +15,7 @@ from transformers import T5Config, T5Model
 
 HEAD = "edit_head"  # the name of the head's weights
 HEAD_WIDTH = 256
-LOUDNESS = 8.0  # multiplies the head's output, so that its last layer learns faster than the rest of the model
+OUTPUT_SCALE = 8.0  # multiplies the head's output, so that its last layer learns faster than the rest of the model
 
 
 class EditHead(nn.Module):
@@ -30,7 +30,7 @@ class EditHead(nn.Module):
         """Read the four states of each edit, (edits, width) each; a T5's are large, so they are normalised first."""
         normed = [nn.functional.layer_norm(state, state.shape[-1:]) for state in states]
         log_odds: Tensor = self.last(nn.functional.gelu(self.first(torch.cat(normed, 1)))).squeeze(-1)
-        return LOUDNESS * log_odds
+        return OUTPUT_SCALE * log_odds
 
 
 class EditJudgingT5(T5Model):
@@ -51,8 +51,8 @@ class EditJudgingT5(T5Model):
     def _init_weights(self, module: Any) -> None:
         head = getattr(self, HEAD, None)  # which the superclass does not have
         if head is not None and module in (head.first, head.last):
-            loudness = LOUDNESS if module is head.last else 1.0
-            nn.init.normal_(module.weight, std=module.in_features**-0.5 / loudness)  # by itself, a T5 would take 1
+            scale = OUTPUT_SCALE if module is head.last else 1.0
+            nn.init.normal_(module.weight, std=module.in_features**-0.5 / scale)  # T5 itself would take 1
             nn.init.zeros_(module.bias)
         else:
             super()._init_weights(module)

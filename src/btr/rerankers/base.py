@@ -139,6 +139,15 @@ class EditReader(Reranker):
     def edit_log_odds(self, tables: Sequence[EditTable]) -> list[list[float | None]]:
         """Return the log-odds of each edit of each table; None where it can't tell."""
 
+    def checked_log_odds(self, tables: Sequence[EditTable]) -> list[list[float | None]]:
+        """Return the log-odds of each edit; refuse those of a kind that does not keep to the protocol."""
+        every = [list(log_odds) for log_odds in self.edit_log_odds(tables)]
+        if [len(log_odds) for log_odds in every] != [len(table.edits) for table in tables]:
+            raise InputError(f"the reranker {self.kind} does not give each edit of each source one number.")
+        if not all(value is None or math.isfinite(value) for log_odds in every for value in log_odds):
+            raise InputError(f"the reranker {self.kind} gives log-odds that are not finite.")
+        return every
+
 
 class Ensemble(Reranker):
     """Several rerankers of the same candidates. Models of one kind are averaged, different kinds are added.

@@ -15,6 +15,7 @@ from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditTable
 from btr.corpus.scores import Scores
 from btr.decisions.edit_table import extract_tables
+from btr.metrics.errant import discard_parses
 from btr.models.decoder import decode, encode
 from btr.models.edit_judging import EditSpan, judge_spans, mean_by_edit
 from btr.models.load import start_token
@@ -49,7 +50,7 @@ def cut_pieces(tokenizer: Any, text: str) -> Pieces:
     starts: list[int] = []
     position = piece = 0
     for word in words:
-        while piece < len(ends) and ends[piece] <= position:  # up to the end of the word before
+        while piece < len(ends) and ends[piece] < position:  # of the words before; a lone ▁ ends where its word begins
             piece += 1
         starts.append(piece)
         position += len(word) + 1
@@ -107,7 +108,8 @@ class EditBTR(PretrainedReranker, EditReader):
 
     def scores(self, rows: Sequence[Candidates]) -> list[Scores]:
         """Return the sum of each candidate's log-odds; None for one that is too long or can't be aligned."""
-        tables = extract_tables([Candidates(row.source, row.texts) for row in rows], processes=1)
+        with discard_parses():
+            tables = extract_tables([Candidates(row.source, row.texts) for row in rows], processes=1)
         return [self.sums(table) for table in tables]
 
     def sums(self, table: EditTable) -> Scores:

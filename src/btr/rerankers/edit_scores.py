@@ -14,13 +14,13 @@ Result = TypeVar("Result")
 
 
 class Parallel(Protocol):
-    """Does a work for many sources, e.g. on all cores; the results are in the order of the sources."""
+    """Applies a function to many sources, e.g. on all cores; the results are in the order of the sources."""
 
     def __call__(self, work: Callable[[Sequence[Row]], list[Result]], rows: Sequence[Row]) -> list[Result]: ...
 
 
 def at_once(work: Callable[[Sequence[Row]], list[Result]], rows: Sequence[Row]) -> list[Result]:
-    """Do a work for all sources at once."""
+    """Apply a function to all sources in one call."""
     return work(rows)
 
 
@@ -46,7 +46,7 @@ def score_edits(
     candidates is asked about all.
     """
     columns = [
-        parallel(member.edit_log_odds, tables)
+        parallel(member.checked_log_odds, tables)
         if isinstance(member, EditReader)
         else score_column(member, tables, wanted, parallel)
         for member in rerankers

@@ -127,7 +127,8 @@ def score(
     if without_log_probs:
         note = (
             f"{', '.join(ONLY_WITH_LOG_PROBS)}: not known of the edits of {without_log_probs:,} of {sources:,} "
-            "sources, whose candidates have no log-probabilities; a judge that was fitted without decides about these."
+            "sources, whose candidates have no log-probabilities; a judge that was fitted without them decides about "
+            "these."
         )
     signature = reranker.signature if reranker else "edits"
     return ScoreResult(signature, time.perf_counter() - start, note)

@@ -16,13 +16,16 @@ from btr.corpus.edits import EditKey, read_edit_tables
 from btr.corpus.files import file_hash, read_lines
 from btr.corpus.m2 import read_m2
 from btr.corpus.pairs import read_pairs
+from btr.decisions.fit_judge import annotated_edits
 from btr.errors import InputError
+from btr.metrics.errant import extract_many
 from btr.progress import track
 from btr.training.batches import SHAPE
 from btr.training.objective import Example, Objective, TrainingPair
 from btr.training.recipe import Data, ObjectiveSettings, Synthetic, expand
 
 STREAM = "datasets:"
+WINDOW = 64  # sentences that are aligned together
 
 
 def prepare_dataset(objective: Objective, folder: Path) -> Any:
@@ -101,19 +104,20 @@ def read_training_pairs(data: Data, objective: ObjectiveSettings) -> Iterator[Tr
 
 
 def read_labelled_tables(gold: str, tables: str) -> Iterator[TrainingPair]:
-    """Stream the edit tables of an M2 file's sources; an edit is right if an annotator made it."""
+    """Stream the edit tables of an M2 file's sources, labelled as a judge's are (`decisions/fit_judge.py`)."""
     _, rows = read_edit_tables(tables)
-    for line, (sentence, table) in enumerate(zip_longest(read_m2(gold), rows), 2):
-        if sentence is None or table is None or table.candidates.source.split() != sentence.source.split():
-            raise InputError(f"{tables}, line {line}: is not of the same source as {gold}; are both in order?")
-        right = {
-            EditKey(edit.start, edit.end, text)
-            for edits in sentence.annotations.values()
-            for edit in edits
-            for text in edit.corrections
-        }
-        labels = tuple(edit.key in right for edit in table.edits)
-        yield TrainingPair(sentence.source, sentence.corrected(), table=table, labels=labels)
+    pairs = enumerate(zip_longest(read_m2(gold), rows), 2)
+    while window := list(islice(pairs, WINDOW)):
+        texts = []
+        for line, (sentence, table) in window:
+            if sentence is None or table is None or table.candidates.source.split() != sentence.source.split():
+                raise InputError(f"{tables}, line {line}: is not of the same source as {gold}; are both in order?")
+            texts.append((sentence.source, sentence.corrected()))
+        for (_, (sentence, table)), edits, (source, target) in zip(window, extract_many(texts), texts):
+            right = annotated_edits(sentence)
+            right |= {EditKey(edit.start, edit.end, edit.corrections[0]) for edit in edits or ()}
+            labels = tuple(edit.key in right for edit in table.edits)
+            yield TrainingPair(source, target, table=table, labels=labels)
 
 
 def unique_candidates(row: Candidates) -> Candidates:

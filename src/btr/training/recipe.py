@@ -174,8 +174,8 @@ class Recipe(Part):
             raise ValueError(f"data.edits is for kinds that learn from edit tables, not for {self.kind}")
         if data.edits and len(data.edits) != len(data.pairs):
             raise ValueError("data.edits needs a file of edit tables for each file of data.pairs")
-        if data.edits and data.synthetic is not None:
-            raise ValueError("data.edits is about data.pairs; leave out data.synthetic")
+        if data.edits and (data.synthetic is not None or data.candidates or data.text):
+            raise ValueError("data.edits is about data.pairs; leave out synthetic, candidates and text")
         if not trained.is_t5 and (self.freeze_embeddings or self.vocabulary == "used"):
             raise ValueError("freeze_embeddings and vocabulary: used are for T5 models")
         if self.freeze_embeddings and self.optimizer.weight_decay:
