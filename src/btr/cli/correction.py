@@ -39,7 +39,11 @@ def correct(
     output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is stdout.")] = "-",
     diff: Annotated[bool, typer.Option("--diff", help="Show what was changed, word by word.")] = False,
     alternatives: Annotated[
-        bool, typer.Option("--alternatives", help="Show each sentence's candidates with their probabilities.")
+        bool,
+        typer.Option(
+            "--alternatives",
+            help="Show the edits that were not made, or the other candidates, with their probabilities.",
+        ),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object per sentence: edits, candidates, probabilities, verdict.")

@@ -23,7 +23,7 @@ def print_tuned_judge(result: TunedJudge, console: Console) -> None:
     for each in result.sets:
         print_set(result, each, console)
     console.print(f"Cut-off for all sentences: [bold]{result.cutoff:g}[/bold] (folds: ", end="")
-    console.print(", ".join(f"{value:g}" for value in result.fold_cutoffs) + ")")
+    console.print(", ".join(f"{value:g}" for value in result.fold_cutoffs) + f"); use it as --cutoff {result.cutoff:g}")
     print_weights(result.judges[0], console)
 
 

@@ -72,7 +72,7 @@ ScoringReranker = Annotated[
     list[str] | None,
     typer.Option(
         metavar="RERANKER",
-        help="btr:MODEL, contrast:, l2r:, r2l:, roberta:, bert:, lm:; base, mbr, vote. Repeat to combine several.",
+        help="btr:MODEL, edit-btr:, contrast:, l2r:, r2l:, roberta:, bert:, lm:; base, mbr, vote. Repeat to combine.",
         show_default="the profile's, of btr-small",
     ),
 ]
@@ -101,7 +101,9 @@ def say(line: str | None) -> None:
 Cutoff = Annotated[
     float | None, typer.Option(help="Decide edit by edit: make edits of at least this confidence, from 0 to 1.")
 ]
-Judge = Annotated[str | None, typer.Option(metavar="JUDGE.json", help="The judge that decides edit by edit.")]
+Judge = Annotated[
+    str | None, typer.Option(metavar="JUDGE.json", help="The judge that decides edit by edit; tune adapts it.")
+]
 BaseEditsOnly = Annotated[
     bool | None, typer.Option("--base-edits-only", help="Edit by edit: only edits of the base candidate are made.")
 ]

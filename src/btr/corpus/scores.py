@@ -99,6 +99,8 @@ def parse_header(record: Mapping[str, Any], path: PathLike, *, is_empty_valid: b
         valid = valid and all(isinstance(name.model, str | None) for name in names)
     except (KeyError, TypeError, AttributeError):
         valid = False
+    if "edits" in record and not is_empty_valid:
+        raise InputError(f"{path}: has edit tables; add --judge JUDGE.json (rerank) or --edits (tune).")
     if not valid:
         raise InputError(f'{path}, line 1: expected a header with "rerankers"; is this a scores file?')
     return Header(names)

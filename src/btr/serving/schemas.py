@@ -126,7 +126,10 @@ class Sentence(DecisionFields):
         description="The edits of tokens: start, end, type, new words, confidence."
     )
     candidates: list[Candidate] = []
-    alternatives: list[Edit] = Field([], description="Edits that were not made, the surest first, if a judge decided.")
+    alternatives: list[Edit] = Field(
+        [],
+        description="Edits of a confidence of at least 0.1 that were not made, the surest first, if a judge decided.",
+    )
     skipped: str | None = Field(None, description="too_long or not_english.")
 
 
