@@ -337,11 +337,11 @@ def test_the_shipped_profile_does_not_apply_to_btr(tmp_path):
 
 def test_the_profile_chooses_the_judge_or_the_rerankers_if_none_is_named():
     judged = Corrector.from_pretrained(profile="minimal")
-    assert (judged.reranker, judged.settings.cutoff, judged.model_name) == (None, 0.35, "t5gec-small")
+    assert (judged.reranker, judged.settings.cutoff, judged.model_name) == (None, 0.4, "t5gec-small")
     assert judged.judge is not None
     assert "|judge:judge.json#" in judged.signature
-    assert judged.signature.endswith("|cutoff:0.35")
-    assert Corrector.from_pretrained(profile="fluency").settings.cutoff < 0.35
+    assert judged.signature.endswith("|cutoff:0.4")
+    assert Corrector.from_pretrained(profile="fluency").settings.cutoff < 0.4
     named = Corrector.from_pretrained(reranker=["contrast:btr-small", "base"])
     assert (named.judge, named.settings.weights, named.note) == (None, {"contrast": 2.0, "base": 1.0}, None)
     assert named.reranker_name == "contrast:btr-small + base"

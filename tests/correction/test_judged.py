@@ -195,7 +195,7 @@ def test_where_the_language_model_is_absent_the_judge_without_it_decides(tmp_pat
     absent, expected = (Corrector.from_pretrained(models[0], judge=path, cutoff=0.6) for path in (both, alone))
     assert absent.note == (
         "smollm2-135m: is not on this machine yet; fetch it with 'btr fetch smollm2-135m'. "
-        "Until then a judge without it decides."
+        "Until then a judge without lm decides."
     )
     assert expected.note is None
     assert absent.correct_sentences(sources) == expected.correct_sentences(sources) != sources
@@ -215,7 +215,7 @@ def test_the_command_line_says_that_the_language_model_is_absent(tmp_path, monke
     done = CliRunner().invoke(app, [*map(str, command)], catch_exceptions=False)
     notes = [line for line in done.stderr.splitlines() if "btr fetch smollm2-135m" in line]
     assert (done.exit_code, len(notes)) == (0, 1)
-    assert notes[0].endswith("Until then a judge without it decides.")
+    assert notes[0].endswith("Until then a judge without lm decides.")
 
 
 def decide(*rows, judges=None, cutoff=0.5):

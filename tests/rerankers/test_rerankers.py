@@ -266,7 +266,7 @@ def test_every_kind_has_what_tables_and_headers_need():
     [
         ("btr", "btr needs a model: name it as btr:MODEL"),
         ("mbr:x", "mbr needs no model; name it as mbr"),
-        ("gpt:x", "'gpt:x' is no reranker; use KIND:MODEL or KIND, where KIND is one of btr, contrast"),
+        ("gpt:x", "'gpt:x' is no reranker; use KIND:MODEL or KIND, where KIND is one of btr, edit-btr, contrast"),
         ([], "name at least one reranker"),
     ],
 )
