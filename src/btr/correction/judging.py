@@ -50,7 +50,7 @@ class EditJudge:
         rest = judges.without(list(errors))
         if not rest.judges:
             raise next(iter(errors.values()))
-        rest = replace(rest, rerankers=tuple(name for name in rest.rerankers if is_asked(rest, name)))
+        rest = replace(rest, rerankers=tuple(name for name in rest.rerankers if needs_reranker(rest, name)))
         members = [loaded[name] for name in rest.rerankers]
         judge = cls(rest, members, threads if members else 1)
         if not errors:
@@ -75,8 +75,8 @@ class EditJudge:
     @property
     def signature(self) -> str:
         """Return what confidences depend on."""
-        asked = "+".join(member.signature for member in self.members)
-        return f"{self.judges.signature}|{asked or 'no-reranker'}"
+        signatures = "+".join(member.signature for member in self.members)
+        return f"{self.judges.signature}|{signatures or 'no-reranker'}"
 
     def decide(self, rows: Sequence[Candidates], settings: Settings) -> list[EditDecision]:
         """Decide about the edits of many sources."""
@@ -92,12 +92,14 @@ class EditJudge:
         spared = [member for member in self.members if member.kind == self.judges.spared]
         others = [member for member in self.members if member not in spared]
         scored = score_edits(others, tables, parallel=parallel)
+        if not spared:
+            return scored
         kinds = [member.kind for member in others]
         unsettled = [self.judges.unsettled(table, kinds) for table in scored]
         return score_edits(spared, scored, unsettled, parallel)
 
 
-def is_asked(judges: Judges, name: str) -> bool:
+def needs_reranker(judges: Judges, name: str) -> bool:
     """Return whether any of the judges asks a reranker."""
     return any(name.partition(":")[0] in judge.names for judge in judges.judges)
 

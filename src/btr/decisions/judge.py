@@ -125,9 +125,10 @@ class Judges:
         if first is not None and self.spared in judge.names:
             others = first.confidences(table, rerankers)
             values = np.where(np.isnan(values) | self.is_settled(others), others, values)
-        alone = self.without(self.reranker_kinds).find(table, ())
-        if alone is not None:
-            values = np.where(np.isnan(values), alone.confidences(table), values)
+        if np.isnan(values).any():
+            alone = self.without(self.reranker_kinds).find(table, ())
+            if alone is not None:
+                values = np.where(np.isnan(values), alone.confidences(table), values)
         return [float(value) for value in np.nan_to_num(values)]
 
     def find_first(self, table: EditTable, rerankers: Sequence[str]) -> Judge | None:

@@ -1,8 +1,8 @@
 """A bidirectional T5 that reads a candidate once, nothing masked, and says of each edit how likely it is right.
 
-The encoder reads the source, the fully visible decoder the whole candidate. A small head sees, of an edit, what the
-decoder makes of the words that it puts in and of the pieces left and right of them, and what the encoder makes of the
-words that it takes out. So one pass judges all edits of a candidate, where PLL needs a pass per token.
+The encoder reads the source, the fully visible decoder the whole candidate. A small head reads the decoder's states of
+the inserted words and of the pieces beside them, and the encoder's states of the replaced words. So one pass judges all
+edits of a candidate, where PLL needs a pass per token.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class EditHead(nn.Module):
         self.last = nn.Linear(HEAD_WIDTH, 1)
 
     def forward(self, *states: Tensor) -> Tensor:
-        """Read the four states of each edit, (edits, width) each; a T5's are large, so they are normalised first."""
+        """Read the four states of each edit, (edits, width) each; each is normalised first."""
         normed = [nn.functional.layer_norm(state, state.shape[-1:]) for state in states]
         log_odds: Tensor = self.last(nn.functional.gelu(self.first(torch.cat(normed, 1)))).squeeze(-1)
         return OUTPUT_SCALE * log_odds
@@ -60,7 +60,7 @@ class EditJudgingT5(T5Model):
 
 @dataclass(frozen=True, slots=True)
 class EditSpan:
-    """Where an edit is in a candidate's pieces and in the source's: from `start` to `end`, both of which may be equal.
+    """Where an edit is in a candidate's pieces and in the source's: from `start` to `end`, equal if there are none.
 
     `candidate` is the row that the decoder reads, and `edit` the number of the edit, which other candidates may make
     too.

@@ -50,7 +50,9 @@ def load_initial_model(kind: str, name: str, dropout: float | None, seed: int) -
         config.num_labels = 2
     torch.manual_seed(seed)
     model, missing = read_model(kind, config, name, torch.float32)
-    missing = [weight for weight in missing if not weight.startswith(HEAD)]  # that is what training makes
+    missing = [
+        weight for weight in missing if not weight.startswith(HEAD)
+    ]  # training starts the head from random weights
     if is_t5 and missing:
         raise InputError(f"{name}: has no weights for {missing[0]}; is it complete?")
     if kind in BIDIRECTIONAL_KINDS:

@@ -67,14 +67,14 @@ def read_table(tokenizer: Any, table: EditTable, max_tokens: int | None = None) 
     indices: list[int] = []
     spans: list[EditSpan] = []
     for index in table.usable:
-        made = [(number, edit.key) for number, edit in enumerate(table.edits) if index in edit.candidates]
-        if not made:
+        edits = [(number, edit.key) for number, edit in enumerate(table.edits) if index in edit.candidates]
+        if not edits:
             continue
         pieces = cut_pieces(tokenizer, table.candidates.texts[index])
         if max_tokens is not None and len(pieces.tokens) > max_tokens:
             continue
         shift = 0
-        for number, key in made:
+        for number, key in edits:
             start = key.start + shift
             shift += len(key.correction.split()) - (key.end - key.start)
             first, last = pieces.starts[start], pieces.starts[key.end + shift]

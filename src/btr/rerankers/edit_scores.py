@@ -71,11 +71,11 @@ def score_column(
     groups = [(k, each) for k, each in groups if each]
     texts = [tuple(dict.fromkeys(text for pair in each for text in pair)) for _, each in groups]
     rows = [Candidates(tables[k].candidates.source, names) for (k, _), names in zip(groups, texts)]
-    found: dict[tuple[int, tuple[str, str]], float | None] = {}
+    by_pair: dict[tuple[int, tuple[str, str]], float | None] = {}
     for (k, each), names, values in zip(groups, texts, parallel(reranker.checked_scores, rows) if rows else []):
         scores = dict(zip(names, values))
-        found.update({(k, pair): log_odds(reranker, scores, pair) for pair in each})
-    return [[found[k, pair] if pair else None for pair in each] for k, each in enumerate(pairs)]
+        by_pair.update({(k, pair): log_odds(reranker, scores, pair) for pair in each})
+    return [[by_pair[k, pair] if pair else None for pair in each] for k, each in enumerate(pairs)]
 
 
 def log_odds(reranker: Reranker, scores: dict[str, float | None], pair: tuple[str, str]) -> float | None:

@@ -86,11 +86,12 @@ class EditJudging(Objective):
     def loss(self, batch: Batch) -> Tensor:
         sources, states = encoder_and_decoder_states(self.model, batch.inputs)
         rows = states.split(batch.extra["lengths"][:, 1].tolist())
+        numbers, every_span = batch.extra["lengths"][:, 0].tolist(), batch.extra["spans"].tolist()
         log_odds = []
         for k, count in enumerate(batch.extra["edits"].tolist()):
-            mine = [row for row, number in zip(rows, batch.extra["lengths"][:, 0].tolist()) if number == k]
-            spans = [EditSpan(*span) for number, *span in batch.extra["spans"].tolist() if number == k]
-            judged = judge_spans(self.model.edit_head, spans, mine, sources[k])
+            candidates = [row for row, number in zip(rows, numbers) if number == k]
+            spans = [EditSpan(*span) for number, *span in every_span if number == k]
+            judged = judge_spans(self.model.edit_head, spans, candidates, sources[k])
             edits = torch.tensor([span.edit for span in spans], device=self.device)
             log_odds.append(mean_by_edit(judged, edits, count))
         return binary_cross_entropy_with_logits(torch.cat(log_odds).float(), batch.labels, reduction="sum")
