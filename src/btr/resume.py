@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from btr.corpus.files import PathLike, writing
+from btr.corpus.files import PathLike, check_not_input, writing
 from btr.errors import InputError, Interrupted
 from btr.progress import track
 
@@ -135,8 +135,7 @@ def check_output(output: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     inputs = list(inputs)
     if Share.current().world > 1 and "-" in [os.fspath(each) for each in (output, *inputs)]:
         raise InputError("several processes can't share standard input or output; name files.")
-    if any(path.is_file() and Path(other).is_file() and path.samefile(other) for other in inputs):
-        raise InputError(f"{output}: is an input, too; choose another output.")
+    check_not_input(output, inputs)
     if path.is_dir():
         raise InputError(f"{output}: is a folder; name a file in it.")
     if os.fspath(output) != "-" and not os.access(path.parent, os.W_OK):

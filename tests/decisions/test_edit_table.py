@@ -131,8 +131,8 @@ def test_one_candidate_and_sources_that_were_passed_through():
 
 
 def test_a_candidate_that_is_too_long_for_errant_has_no_edits(monkeypatch):
-    monkeypatch.setattr("btr.metrics.errant.MAX_WORD_PAIRS", 20)
-    (table,) = extract_tables([row("He goes home .", "He go home now or later .")])  # 4 x 7 pairs of words
+    monkeypatch.setattr("btr.metrics.lengths.MAX_ERRANT_WORK", 20)
+    (table,) = extract_tables([row("He goes home .", "He go home now or later .")])  # 7 words, 3 of them new
     assert (table.usable, len(table.edits)) == ((0,), 1)
 
 

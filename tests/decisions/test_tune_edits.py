@@ -224,8 +224,8 @@ def refuse(run, folder, *arguments):
 @pytest.mark.parametrize(
     ("files", "golds", "options", "why"),
     [
-        (["one", "two"], ["one"], [], "each file of edit tables needs its gold: there are 2 files and 1 golds"),
-        (["one"], ["one", "two"], [], "each file of edit tables needs its gold: there are 1 files and 2 golds"),
+        (["one", "two"], ["one"], [], "each file of edit tables needs its gold: there are 2 files and 1 gold"),
+        (["one"], ["one", "two"], [], "each file of edit tables needs its gold: there are 1 file and 2 golds"),
         (["one"], [], [], "each file of edit tables needs its gold"),
         (["one", "two"], [], ["--reference", "one.m2", "--source", "one.m2"], "each file of edit tables needs"),
         (["one"], ["two"], [], "one.jsonl: has 45 sources, but {folder}/two.m2 has 30 sentences"),

@@ -140,7 +140,7 @@ def test_empty_sentences():
 def test_a_page_in_one_line_is_refused():
     long = " ".join(["word"] * 10_000)
     assert extract_edits(long, long) == []
-    with pytest.raises(InputError, match=r"10,000 words against 10,001 is too long for ERRANT"):
+    with pytest.raises(InputError, match=r"a text of 10,001 words is too long for ERRANT \(at most 1,000\)"):
         extract_edits(long, long + " more")
 
 
@@ -230,10 +230,10 @@ def test_many_at_once_at_the_edges():
 
 def test_of_many_only_those_that_are_too_long_have_no_edits(monkeypatch):
     """Alone they are an error; equal sentences are never too long."""
-    monkeypatch.setattr("btr.metrics.errant.MAX_WORD_PAIRS", 20)
+    monkeypatch.setattr("btr.metrics.lengths.MAX_ERRANT_WORK", 5)
     pairs = [("a b c d e", "a b c d"), ("a b c d e", "a b c x e"), ("a b c d e", "a b c d e")]
     one, too_long, equal = extract_many(pairs)
     assert (one, too_long, equal) == (extract_edits(*pairs[0]), None, extract_edits(*pairs[2]))
     assert extract_many(pairs[1:]) == [None, []]
-    with pytest.raises(InputError, match="a source of 5 words against 5 is too long for ERRANT"):
+    with pytest.raises(InputError, match=r"^2 words differ .* too many for ERRANT \(at most 1 of 5\); .*\.$"):
         extract_edits(*pairs[1])

@@ -110,7 +110,7 @@ def files(tmp_path):
 @pytest.mark.parametrize(
     ("hypotheses", "options", "message"),
     [
-        ("short.txt", {"gold": GOLD}, "short.txt has 1 sentences but .*gold.m2 has 20"),
+        ("short.txt", {"gold": GOLD}, "short.txt has 1 sentence but .*gold.m2 has 20"),
         ("empty.txt", {"gold": GOLD}, "empty.txt: is empty"),
         ("binary", {"gold": GOLD}, "NUL byte"),
         ("none.txt", {"gold": GOLD}, "no such file"),

@@ -186,7 +186,7 @@ def test_scores_of_candidates_that_are_equal_unchanged_empty_or_unaligned(rerank
     assert first == same != other
     assert (unchanged, spaced, empty) == (0.0, 0.0, None)
     assert None not in (first, other)
-    monkeypatch.setattr("btr.metrics.errant.MAX_WORD_PAIRS", 9)
+    monkeypatch.setattr("btr.metrics.lengths.MAX_ERRANT_WORK", 9)
     limited = reranker.scores([Candidates("he go .", texts)])[0]
     assert limited == (pytest.approx(first), 0.0, pytest.approx(first), None, None, 0.0)
 

@@ -25,7 +25,7 @@ def test_the_archive_holds_one_text(tmp_path):
 @pytest.mark.parametrize(
     ("text", "output", "message"),
     [
-        ("He goes .\n", "x.zip", "has 1 sentences, but the set has 4,477"),
+        ("He goes .\n", "x.zip", "has 1 sentence, but the set has 4,477"),
         ("a\n" * 4476 + "\n", "x.zip", "sentence 4,477 of the output is empty"),
         ("a\n" * 4477, "x.tgz", "the archive's name must end in .zip"),
     ],

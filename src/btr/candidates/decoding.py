@@ -3,6 +3,7 @@
 Another distribution adds a method by an entry point of the group `btr.decoding` that names a `DecodingMethod`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,6 +68,9 @@ class DecodingSettings:
         for name in ("size", "max_length", "groups", "top_k"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        for name in ("penalty", "length_penalty"):
+            if not math.isfinite(getattr(self, name)):
+                raise InputError(f"{name} must be a finite number, not {getattr(self, name)}.")
         if not 0 < self.top_p <= 1:
             raise InputError(f"top_p must be above 0 and at most 1, not {self.top_p:g}.")
         if self.penalty < 0:

@@ -135,22 +135,33 @@ def generate_many(
     """
     encoded = engine.encode(sources)
     too_long = {k for k, tokens in enumerate(encoded) if len(tokens) > settings.max_length}
-    readable = [k for k, source in enumerate(sources) if source.strip() and k not in too_long]
-    hypotheses: dict[int, list[Hypothesis]] = {}
-    for batch in make_batches([len(encoded[k]) for k in readable], budget // settings.size):
-        chosen = [readable[k] for k in batch]
-        hypotheses.update(zip(chosen, engine.generate([encoded[k] for k in chosen], settings)))
-    texts = {
-        k: [" ".join(text.split()) for text in engine.decode([hypothesis.tokens for hypothesis in hypotheses[k]])]
-        for k in readable
-    }
-    log_probs = compute_log_probs(engine, {k: encoded[k] for k in readable}, texts, hypotheses, sources, budget)
+    readable = {k: encoded[k] for k, source in enumerate(sources) if source.strip() and k not in too_long}
+    hypotheses = generate_hypotheses(engine, readable, settings, budget)
+    texts = {k: decode_hypotheses(engine, each) for k, each in hypotheses.items()}
+    log_probs = compute_log_probs(engine, readable, texts, hypotheses, sources, budget)
     return [
         make_candidates(source, hypotheses[k], texts[k], log_probs[k], engine)
         if k in hypotheses
         else Candidates(source, (source,), flags={"too_long": (0,)} if k in too_long else {})
         for k, source in enumerate(sources)
     ]
+
+
+def generate_hypotheses(
+    engine: Engine, encoded: Mapping[int, Tokens], settings: DecodingSettings, budget: int = BUDGET
+) -> dict[int, list[Hypothesis]]:
+    """Return the hypotheses of each source, batched by length; sources are tokens by number."""
+    numbers = list(encoded)
+    hypotheses: dict[int, list[Hypothesis]] = {}
+    for batch in make_batches([len(encoded[k]) for k in numbers], budget // settings.size):
+        chosen = [numbers[k] for k in batch]
+        hypotheses.update(zip(chosen, engine.generate([encoded[k] for k in chosen], settings)))
+    return hypotheses
+
+
+def decode_hypotheses(engine: Engine, hypotheses: Sequence[Hypothesis]) -> list[str]:
+    """Return the texts of hypotheses, with single spaces."""
+    return [" ".join(text.split()) for text in engine.decode([hypothesis.tokens for hypothesis in hypotheses])]
 
 
 def make_candidates(

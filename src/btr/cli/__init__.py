@@ -5,6 +5,7 @@ ends with one sentence and exit code 2.
 """
 
 import io
+import os
 import signal
 import sys
 from typing import Annotated
@@ -20,6 +21,7 @@ from btr.cli import (  # noqa: F401  (commands, in the order of --help)
     models,
     serving,
     studies,
+    training_data,
 )
 from btr.cli.options import app
 from btr.errors import InputError, Interrupted
@@ -47,6 +49,7 @@ def main() -> None:
     try:
         if app(standalone_mode=False) == INTERRUPTED:
             raise KeyboardInterrupt
+        sys.stdout.flush()  # here, where a closed pipe is expected
     except InputError as error:
         fail(str(error), 2)
     except TyperException as error:
@@ -55,6 +58,9 @@ def main() -> None:
         fail(str(interruption), INTERRUPTED)
     except KeyboardInterrupt:
         fail("interrupted.", INTERRUPTED)
+    except BrokenPipeError:  # the reader of standard output has ended, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to write goes nowhere
+        sys.exit(1)  # as typer does, if it notices first
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         fail(f"{name}{error.strerror or error}.", 1)

@@ -155,7 +155,7 @@ def score(
         edits=edits,
     )
     say(result.note)
-    print(result.signature, file=sys.stderr)
+    say(result.signature)
 
 
 @app.command()

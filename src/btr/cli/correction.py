@@ -13,11 +13,13 @@ from btr.cli.options import (
     BaseEditsOnly,
     Cutoff,
     Device,
+    Dictionary,
     DropRunaways,
     Gap,
     Judge,
     Profile,
     Reranker,
+    Spelling,
     Threshold,
     Top,
     Weight,
@@ -64,6 +66,8 @@ def correct(
     cutoff: Cutoff = None,
     judge: Judge = None,
     base_edits_only: BaseEditsOnly = None,
+    spelling: Spelling = None,
+    dictionary: Dictionary = None,
     model: Base = DEFAULT_MODEL,
     reranker: Reranker = None,
     markdown: Annotated[
@@ -92,6 +96,8 @@ def correct(
         raise InputError(f"--{forms[0]} and --{forms[1]} exclude each other.")
     if tokenized and forms:
         raise InputError(f"--tokenized and --{forms[0]} exclude each other.")
+    if tokenized and (spelling or dictionary):
+        raise InputError("--tokenized corrects by the base model's candidates alone: no --spelling, no --dictionary.")
     counts = correct_file(
         text,
         output,
@@ -110,6 +116,8 @@ def correct(
             judge=judge,
             cutoff=cutoff,
             base_edits_only=base_edits_only,
+            spelling=spelling,
+            dictionary=dictionary,
             device=device,
         ),
         form=forms[0] if forms else "text",

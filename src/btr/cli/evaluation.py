@@ -1,6 +1,5 @@
 """Commands that need no model: evaluate, compare, clean, tune."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -26,10 +25,12 @@ from btr.cli.options import (
     Source,
     app,
     refuse_options,
+    say,
     show,
 )
 from btr.errors import InputError
 from btr.resume import check_output
+from btr.wording import count_of
 
 SENTENCE_OPTIONS = "metric", "top", "step", "mix", "gap", "at_least", "drop_runaways", "average"
 
@@ -138,7 +139,7 @@ def clean(
     import btr
 
     written = btr.clean(path, output)
-    print(f"{written:,} sentences written to {output}", file=sys.stderr)
+    say(f"{count_of(written, 'sentence')} written to {output}")
 
 
 @app.command()
@@ -198,6 +199,8 @@ def tune(
     refuse_options(
         context, ("output", "judge", "base_edits_only", "settled"), "is for edits; add --edits, or leave it out."
     )
+    if plot is not None:
+        check_output(plot, [*scores, *(gold or ()), *(reference or ())])
     result = btr.tune(
         scores,
         metric=metric,

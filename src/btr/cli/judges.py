@@ -6,6 +6,7 @@ from rich.table import Table
 from btr.decisions.judge import Judge
 from btr.decisions.rerank_edits import RerankedEdits
 from btr.decisions.tune_edits import TunedJudge, TunedSet
+from btr.wording import count_of
 
 FEATURES_IN_WORDS = {
     "posterior": "the base model finds the edit probable (log-odds)",
@@ -29,7 +30,10 @@ def print_tuned_judge(result: TunedJudge, console: Console) -> None:
 
 def print_set(result: TunedJudge, each: TunedSet, console: Console) -> None:
     low, high = each.interval
-    console.print(f"[bold]{each.name}[/bold]: {each.sentences:,} sentences, {each.edits:,} edits", highlight=False)
+    console.print(
+        f"[bold]{each.name}[/bold]: {count_of(each.sentences, 'sentence')}, {count_of(each.edits, 'edit')}",
+        highlight=False,
+    )
     console.print(
         f"  {each.base.title} {each.base.value:.2f} → [bold]{each.cross_validated.value:.2f}[/bold] cross-validated "
         f"({each.gain:+.2f}; 95 %: {low:+.2f} to {high:+.2f}, p = {each.p:.3f})",
@@ -72,7 +76,10 @@ def print_reranked_edits(result: RerankedEdits, console: Console) -> None:
     """Print how many edits were made, and the scores."""
     edits = [edit for sentence in result.sentences for edit in sentence.edits]
     made = sum(edit.made for edit in edits)
-    console.print(f"{made:,} of {len(edits):,} edits made in {len(result.sentences):,} sentences", highlight=False)
+    console.print(
+        f"{made:,} of {count_of(len(edits), 'edit')} made in {count_of(len(result.sentences), 'sentence')}",
+        highlight=False,
+    )
     if result.features:
         console.print(f"Features of the judge: {', '.join(result.features)}", highlight=False)
     if result.base is not None and result.reranked is not None:

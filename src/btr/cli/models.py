@@ -1,4 +1,4 @@
-"""Commands that make or fetch models: train, compact, import, fetch."""
+"""Commands that make or fetch models: train, compact, import, fetch, push-to-hub."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -169,3 +169,24 @@ def fetch(
     from btr.cli.tables import print_fetched
 
     show(fetch_model(model), as_json, print_fetched)
+
+
+@app.command()
+def push_to_hub(
+    folder: Annotated[str, typer.Argument(metavar="MODEL", help="A model's folder, or a shipped model's name.")],
+    repo_id: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The id that the model has on the hub.")],
+    private: Annotated[bool, typer.Option("--private", help="Make a private repository, if it is a new one.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Upload a model with its card to the Hugging Face hub.
+
+    Every verb then loads it by its id. The token is that of 'hf auth login', or HF_TOKEN.
+
+    \b
+    btr push-to-hub runs/small/t5gec/model me/t5gec
+    btr generate SOURCES.txt --model me/t5gec -o CANDIDATES.jsonl
+    """
+    import btr
+    from btr.cli.tables import print_pushed
+
+    show(btr.push_to_hub(folder, repo_id, private=private), as_json, print_pushed)

@@ -40,7 +40,11 @@ DropRunaways = Annotated[
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 …; a GPU if there is one.")]
 Profile = Annotated[
-    str, typer.Option(help="Settings by name: minimal (only what is wrong), fluency, or paper (the paper's method).")
+    str,
+    typer.Option(
+        help="Settings by name: cautious (only what is sure), minimal (only what is wrong), fluency, or paper (the "
+        "paper's method)."
+    ),
 ]
 OptionalProfile = Annotated[
     str | None, typer.Option(help="The settings by this name that stand beside the model, e.g. paper.")
@@ -106,6 +110,17 @@ Judge = Annotated[
 ]
 BaseEditsOnly = Annotated[
     bool | None, typer.Option("--base-edits-only", help="Edit by edit: only edits of the base candidate are made.")
+]
+
+Spelling = Annotated[
+    bool | None,
+    typer.Option("--spelling/--no-spelling", help="Edit by edit: offer similar words for unknown ones (the default)."),
+]
+Dictionary = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Words that are never changed, one per line; by default ~/.config/btr/words.txt."
+    ),
 ]
 
 

@@ -11,11 +11,13 @@ from btr.cli.options import (
     BaseEditsOnly,
     Cutoff,
     Device,
+    Dictionary,
     DropRunaways,
     Gap,
     Judge,
     Profile,
     Reranker,
+    Spelling,
     Threshold,
     Top,
     Weight,
@@ -27,15 +29,13 @@ from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE
 from btr.serving.limits import HOST, PORT, Limits
 
 
-@app.command()
+@app.command(context_settings={"auto_envvar_prefix": "BTR"})  # --max-requests is also BTR_MAX_REQUESTS
 def serve(
     host: Annotated[
         str, typer.Option(help="The address to listen at; 0.0.0.0 for all addresses of this machine.")
     ] = HOST,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any free one.")] = PORT,
-    token: Annotated[
-        str | None, typer.Option(envvar="BTR_TOKEN", help="A password that clients must send; the page asks for it.")
-    ] = None,
+    token: Annotated[str | None, typer.Option(help="A password that clients must send; the page asks for it.")] = None,
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(metavar="URL", help="A web site that may send requests, e.g. https://my.org; repeatable."),
@@ -59,6 +59,8 @@ def serve(
     cutoff: Cutoff = None,
     judge: Judge = None,
     base_edits_only: BaseEditsOnly = None,
+    spelling: Spelling = None,
+    dictionary: Dictionary = None,
     model: Base = DEFAULT_MODEL,
     reranker: Reranker = None,
     device: Device = None,
@@ -66,7 +68,7 @@ def serve(
     """Serve a web page, an HTTP API, and the protocol of LanguageTool.
 
     SIGTERM and Ctrl-C stop the server after the running requests. The log (JSON lines on standard error) has no word
-    of any text.
+    of any text. Each option can also be given by the environment: BTR_PORT for --port.
 
     \b
     btr serve
@@ -92,6 +94,8 @@ def serve(
             judge=judge,
             cutoff=cutoff,
             base_edits_only=base_edits_only,
+            spelling=spelling,
+            dictionary=dictionary,
             device=device,
         ),
         host=host,

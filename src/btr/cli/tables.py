@@ -13,13 +13,17 @@ from btr.decisions.tune import Tuned, Tuning
 from btr.metrics.results import Comparison, Evaluation, Part, Score
 from btr.studies.export import Exported
 from btr.studies.study import StudyReport
+from btr.wording import count_of
 
 if TYPE_CHECKING:  # these need torch
     from btr.candidates.generate import Generated
     from btr.models.compact import Compacted
     from btr.models.fetch import Fetched
+    from btr.models.hub import Pushed
     from btr.models.import_checkpoint import Imported
+    from btr.training.cross_fit import CrossFitted
     from btr.training.train import Trained
+    from btr.training.write_errors import WrittenErrors
 
 
 def print_evaluation(result: Evaluation, console: Console) -> None:
@@ -93,7 +97,7 @@ def print_comparison(result: Comparison, console: Console) -> None:
 
 def print_reranked(result: Reranked, console: Console) -> None:
     """Print how many suggestions were accepted, rejected and equal; with gold, the scores in each case (Table 6)."""
-    table = make_table(f"{len(result.decisions):,} sentences", list(result.shares))
+    table = make_table(count_of(len(result.decisions), "sentence"), list(result.shares))
     table.add_row("share (%)", *_cells(result.shares.values(), ".2f"))
     evaluation = result.evaluation
     if evaluation:
@@ -164,9 +168,26 @@ FLAGS = {
 
 def print_generated(result: "Generated", console: Console) -> None:
     """Print how many candidates were written, and how many have each flag."""
-    console.print(f"{result.candidates:,} candidates of {result.sources:,} sources.")
+    console.print(f"{count_of(result.candidates, 'candidate')} of {count_of(result.sources, 'source')}.")
     for flag, number in result.flags.items():
         console.print(f"{number:,} {FLAGS[flag].format(is_are='is' if number == 1 else 'are')} ({flag}).")
+    print_signature(result.signature, console)
+
+
+def print_cross_fitted(result: "CrossFitted", console: Console) -> None:
+    """Print what was written, and how many sources each model had not seen."""
+    sizes = " + ".join(f"{size:,}" for size in result.sources)
+    console.print(f"Candidates of {sum(result.sources):,} sources ({sizes}): {result.candidates}", soft_wrap=True)
+    console.print(f"Gold: {result.gold}", soft_wrap=True)
+
+
+def print_written_errors(result: "WrittenErrors", console: Console) -> None:
+    """Print how many pairs were written, and why others were dropped."""
+    from btr.training.write_errors import DROPPED
+
+    console.print(f"{result.pairs:,} pairs of {result.sentences:,} sentences.")
+    for reason, number in result.dropped.items():
+        console.print(f"Dropped: {number:,} {DROPPED[reason]} ({reason}).", soft_wrap=True)
     print_signature(result.signature, console)
 
 
@@ -175,8 +196,8 @@ def print_trained(result: "Trained", console: Console) -> None:
     state = "complete" if result.complete else "not complete: without --max-steps the command goes on"
     if not result.new_steps:
         state += "; nothing was left to do"
-    speed = f"{result.tokens_per_second:,.0f} per second"
-    console.print(f"{result.steps:,} updates, {result.tokens:,} tokens, {speed}; {state}.", soft_wrap=True)
+    speed = f"{result.tokens_per_second:,.0f} per second in {result.precision}"
+    console.print(f"{count_of(result.steps, 'update')}, {result.tokens:,} tokens, {speed}; {state}.", soft_wrap=True)
     if best := result.best:
         columns = {name: value for name, value in best.to_dict().items() if isinstance(value, float)}
         columns.pop("value")
@@ -206,18 +227,23 @@ def print_fetched(result: "Fetched", console: Console) -> None:
     console.print(f"Model: {result.model} in {result.folder}{note}", soft_wrap=True)
 
 
+def print_pushed(result: "Pushed", console: Console) -> None:
+    """Print where a model was uploaded to."""
+    console.print(f"Model: {result.url}, {len(result.files)} files", highlight=False, soft_wrap=True)
+
+
 def print_study(result: StudyReport, console: Console) -> None:
     """Print where the report is, which stages were run for it, and what it does not have."""
     stages = ", ".join(f"{stage} {number}" for stage, number in result.ran.items())
     console.print(f"Stages run: {stages}." if stages else "All stages were in the cache.", soft_wrap=True)
     for number, reason in result.gaps.items():
         console.print(f"{number} not computed: {reason}", highlight=False, soft_wrap=True)
-    console.print(f"Report: {result.report}, and {len(result.files) - 1} files beside it.", soft_wrap=True)
+    console.print(f"Report: {result.report}, and {count_of(len(result.files) - 1, 'file')} beside it.", soft_wrap=True)
 
 
 def print_exported(result: Exported, console: Console) -> None:
     """Print what is in the archive."""
-    contents = f"{result.file} with {result.sentences:,} sentences"
+    contents = f"{result.file} with {count_of(result.sentences, 'sentence')}"
     console.print(f"Archive: {result.archive} ({contents})", soft_wrap=True)
 
 

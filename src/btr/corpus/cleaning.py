@@ -12,7 +12,7 @@ from functools import cache
 from itertools import accumulate, pairwise, takewhile
 from typing import Any
 
-from btr.corpus.files import PathLike
+from btr.corpus.files import PathLike, check_not_input
 from btr.corpus.m2 import DETECTION_ONLY, Edit, Sentence, read_m2, write_m2
 
 # A comma that is not within a number, and a semicolon between a letter and a digit.
@@ -21,6 +21,7 @@ GLUED = re.compile(r"((?<!\d),|,(?!\d)|(?<=[^\W\d_]);(?=\d)|(?<=\d);(?=[^\W\d_])
 
 def clean(path: PathLike, output: PathLike) -> int:
     """Clean an M2 file sentence by sentence; return the number of sentences written."""
+    check_not_input(output, [path])
     return write_m2(output, clean_sentences(read_m2(path)))
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from btr.errors import InputError
+from btr.wording import count_of
 
 PathLike = str | os.PathLike[str]
 Paths = PathLike | Sequence[PathLike]
@@ -104,6 +105,8 @@ def not_text(path: PathLike, line: int, byte: int = 0) -> InputError:
 
 def check_text(text: str) -> str:
     """Return a text if it can be written as UTF-8: it has no NUL characters and no unpaired surrogates."""
+    if not isinstance(text, str):
+        raise InputError(f"expected a text, not {type(text).__name__}.")
     if match := UNWRITABLE.search(text):
         what = "zero bytes" if match[0] == "\0" else "unpaired surrogates"
         raise InputError(f"a text has no {what}; take out character {match.start() + 1:,}.")
@@ -124,7 +127,8 @@ def check_same_length(named: Iterable[tuple[str, int]]) -> None:
     for name, other in others:
         if other != length:
             raise InputError(
-                f"{name} has {other:,} sentences but {first} has {length:,}; they must correspond line by line."
+                f"{name} has {count_of(other, 'sentence')} but {first} has {length:,}; "
+                "they must correspond line by line."
             )
 
 
@@ -153,6 +157,13 @@ def check_is_file(path: PathLike, what: str) -> None:
         raise InputError(
             f"{path} ({what}): is read twice, which standard input, a pipe or a device can't be; save it to a file."
         )
+
+
+def check_not_input(output: PathLike, inputs: Iterable[PathLike]) -> None:
+    """Refuse an output that is also an input."""
+    path = Path(output)
+    if any(path.is_file() and Path(other).is_file() and path.samefile(other) for other in inputs):
+        raise InputError(f"{output}: is an input, too; choose another output.")
 
 
 def file_signature(path: PathLike, what: str) -> str:

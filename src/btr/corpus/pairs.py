@@ -5,7 +5,7 @@ from pathlib import Path
 
 from btr.corpus.files import PathLike, read_lines
 from btr.corpus.m2 import read_m2
-from btr.corpus.parallel import read_tsv
+from btr.corpus.parallel import is_json_lines, read_tsv
 from btr.errors import InputError
 
 
@@ -14,6 +14,8 @@ def read_sources(path: PathLike) -> Iterator[str]:
     if file_kind(path) != ".txt":
         yield from (source for source, _ in read_pairs(path))
         return
+    if is_json_lines(path, ""):
+        raise InputError(f"{path}: is no file of sources; these are text (one per line), .m2 or .tsv.")
     empty = True
     for line in read_lines(path):
         empty = False

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from btr.corpus.files import PathLike, read_lines
@@ -31,7 +32,7 @@ def read_references(path: PathLike) -> list[tuple[str, ...]]:
     references: list[tuple[str, ...]] = []
     in_json = False
     for number, line in enumerate(read_lines(path), 1):
-        in_json = in_json or (number == 1 and is_json(line))
+        in_json = in_json or (number == 1 and is_json_lines(path, line))
         references.append(authors_outputs(parse_json(line, path, number), path, number) if in_json else (line,))
     if not references:
         raise InputError(f"{path}: is empty; expected one reference per line.")
@@ -46,6 +47,11 @@ def is_json(line: str) -> bool:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return line.lstrip().startswith('{"')  # meant to be a JSON object, but broken
+
+
+def is_json_lines(path: PathLike, first_line: str) -> bool:
+    """Return whether a file has JSON lines: by its name (.jsonl), so that other lines are errors, or by its start."""
+    return Path(path).name.removesuffix(".gz").endswith(".jsonl") or is_json(first_line)
 
 
 def parse_json(line: str, path: PathLike, number: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ file has several of them, in order of preference: the first whose features are a
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,6 +163,7 @@ def is_number(value: object) -> bool:
 
 def read_judges(path: PathLike) -> Judges:
     """Read a file of judges; a folder's is `judge.json` in it."""
+    check_judge_name(path)
     file = Path(path) / JUDGE_FILE if Path(path).is_dir() else Path(path)
     signature = file_signature(file, "judge")
     try:
@@ -176,6 +178,12 @@ def read_judges(path: PathLike) -> Judges:
         raise InputError(f"{file}: rerankers must be a list of names, e.g. lm:MODEL.")
     settled = check_settled(record.get("settled", ASK_ABOUT_ALL), str(file))
     return Judges.make(judges, rerankers, f"judge:{signature}", settled)
+
+
+def check_judge_name(path: PathLike) -> None:
+    """Refuse an empty name, which would otherwise stand for the present folder."""
+    if not os.fspath(path):
+        raise InputError("the name of the judge is empty; name a file that 'btr tune --edits' wrote.")
 
 
 def check_settled(bounds: object, where: str) -> tuple[float, float]:

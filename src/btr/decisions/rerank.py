@@ -88,7 +88,8 @@ def rerank(
     """
     paths = as_paths(scores)
     if output is not None:
-        check_output(output, paths)
+        given = [] if source is None else [source]
+        check_output(output, [*paths, *as_paths(gold), *as_paths(reference), *given])
     header, rows = read_ensemble(paths)
     settings, note = choose_settings(header, profile)
     settings = settings.override(

@@ -11,7 +11,11 @@ from btr.errors import InputError
 from btr.records import Record
 
 PROFILES_FILE = "profiles.json"
-COMMON_PROFILES = "minimal", "fluency"  # names that may be used with any model; some models have no such profile
+COMMON_PROFILES = (
+    "cautious",
+    "minimal",
+    "fluency",
+)  # names that may be used with any model; some models have no such profile
 PAPER = "paper"  # the profile that is a rule, and so applies to every BTR
 AVERAGES = "log", "probability", "f"
 DEFAULT_CANDIDATES = 5
@@ -117,7 +121,7 @@ def check_type(name: str, value: object, hint: object) -> None:
     elif hint is bool:
         valid = isinstance(value, bool)
     elif hint in (float, float | None):
-        valid = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+        valid = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         valid = valid or (value is None and hint is not float)
     else:
         valid = isinstance(value, hint) and not isinstance(value, bool)  # type: ignore[arg-type]

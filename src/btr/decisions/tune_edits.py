@@ -21,6 +21,7 @@ from btr.metrics.gold import Gold, load_gold
 from btr.metrics.results import Score
 from btr.records import Record
 from btr.resume import check_output
+from btr.wording import count_of
 
 CUTOFFS = tuple(round(0.1 + 0.05 * k, 2) for k in range(13))  # 0.10 to 0.70
 FOLDS = 5
@@ -103,7 +104,8 @@ def tune_edits(
         sets = [read_set(paths[0], load_gold("gleu", source=source, reference=reference))]
     elif len(paths) != len(golds) or reference or source is not None:
         raise InputError(
-            f"each file of edit tables needs its gold: there are {len(paths)} files and {len(golds)} golds."
+            "each file of edit tables needs its gold: there are "
+            f"{count_of(len(paths), 'file')} and {count_of(len(golds), 'gold')}."
         )
     else:
         sets = [read_set(path, load_edit_gold(each)) for path, each in zip(paths, golds)]

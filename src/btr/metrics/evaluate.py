@@ -6,7 +6,7 @@ import numpy as np
 
 from btr.corpus.candidates import read_candidates
 from btr.corpus.files import PathLike, Paths, as_paths, check_same_length, read_text, zip_lines
-from btr.corpus.parallel import is_json
+from btr.corpus.parallel import is_json_lines
 from btr.errors import InputError
 from btr.metrics import METRICS, significance
 from btr.metrics.base import Array
@@ -51,6 +51,7 @@ def evaluate(
         texts, shares = choose_by_oracle(candidates, against, str(paths[0]))
     else:
         texts, shares = at_rank(candidates, rank or 1, paths[0]), None
+    against.metric.check_lengths(texts, str(paths[0]))
     counts = against.metric.counts(texts)
     confidence = None
     if resamples:
@@ -85,6 +86,8 @@ def compare(
         metric, gold=gold, source=source, reference=reference, mode=mode, beta=beta, processes=processes
     )
     texts_a, texts_b = (at_rank(read_hypotheses([path], against), rank or 1, path) for path in (first, second))
+    for path, texts in ((first, texts_a), (second, texts_b)):
+        against.metric.check_lengths(texts, str(path))
     a, b = against.metric.counts(texts_a), against.metric.counts(texts_b)
     sentences_a, sentences_b = against.metric.sentence_scores(a), against.metric.sentence_scores(b)
     return Comparison(
@@ -92,7 +95,7 @@ def compare(
         a=against.metric.score_counts(a),
         b=against.metric.score_counts(b),
         sentences=ChangedSentences(
-            changed=sum(x != y for x, y in zip(texts_a, texts_b)),
+            changed=sum(x.split() != y.split() for x, y in zip(texts_a, texts_b)),
             better=int(np.count_nonzero(sentences_b > sentences_a)),
             worse=int(np.count_nonzero(sentences_b < sentences_a)),
             all=len(a),
@@ -105,10 +108,11 @@ def compare(
 def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str, ...]]:
     """Read the candidates of each sentence: from a candidates file, or from plain text with one file per rank."""
     if len(paths) > 1:
+        refuse_candidates(paths)
         rows = list(zip_lines(paths))
     else:
         lines = read_text(paths[0])
-        if not is_json(lines[0]):
+        if not is_json_lines(paths[0], lines[0]):
             rows = [(line,) for line in lines]
         else:
             candidates = list(read_candidates(paths[0], lines))
@@ -119,6 +123,13 @@ def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str,
             rows = [row.texts for row in candidates]
     check_same_length([(against.name, against.metric.size), (str(paths[0]), len(rows))])
     return rows
+
+
+def refuse_candidates(paths: Sequence[PathLike]) -> None:
+    """Refuse candidates files among several: only text files are the ranks of one system."""
+    for path in paths:
+        if is_json_lines(path, ""):
+            raise InputError(f"{path}: has all ranks of a system; name it alone, or name one text file per rank.")
 
 
 def at_rank(rows: Sequence[Sequence[str]], rank: int, path: PathLike) -> list[str]:

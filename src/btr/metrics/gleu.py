@@ -11,6 +11,7 @@ import numpy as np
 from btr.corpus.files import check_same_length
 from btr.metrics.base import Array, Counts, Metric
 from btr.metrics.inputs import MetricFiles, MetricOptions
+from btr.metrics.lengths import too_long
 
 ORDER = 4
 DRAWS = 500
@@ -56,6 +57,9 @@ class GLEU(Metric):
 
     def source(self, number: int) -> str:
         return self.sources[number]
+
+    def too_long(self, number: int, hypothesis: str) -> str | None:
+        return too_long(self.sources[number], hypothesis, *self.references[number])
 
     def count(self, number: int, hypothesis: str) -> list[list[int]]:
         source, ngrams = _ngrams(self.sources[number]), _ngrams(hypothesis)

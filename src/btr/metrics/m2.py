@@ -9,6 +9,7 @@ from btr.metrics.base import Array
 from btr.metrics.edit_lattice import build_lattice
 from btr.metrics.edits import EditMetric, f_score
 from btr.metrics.inputs import MetricFiles, MetricOptions
+from btr.metrics.lengths import too_long_for_m2
 
 
 class M2(EditMetric):
@@ -33,6 +34,9 @@ class M2(EditMetric):
 
     def signature_fields(self) -> dict[str, str | None]:
         return {"gold": self.files, "beta": f"{self.beta:g}", "unchanged": str(maxmatch.MAX_UNCHANGED)}
+
+    def too_long(self, number: int, hypothesis: str) -> str | None:
+        return too_long_for_m2(self.source(number), hypothesis)
 
     def count(self, number: int, hypothesis: str) -> list[tuple[int, int, int]]:
         sentence = self.sentences[number]

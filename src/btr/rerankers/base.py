@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -191,10 +191,16 @@ def as_candidates(source: str, candidates: Sequence[str], log_probs: Sequence[fl
     """Check what a caller gives, so that a mistake is one clear error."""
     if not isinstance(source, str):
         raise InputError(f"the source must be a text, not {type(source).__name__}.")
-    if isinstance(candidates, str) or not all(isinstance(text, str) for text in candidates):
+    if (
+        not isinstance(candidates, Iterable)
+        or isinstance(candidates, str)
+        or not all(isinstance(text, str) for text in candidates)
+    ):
         raise InputError("the candidates must be a list of texts.")
     if not candidates:
         raise InputError("there is no candidate; the first one must be the base model's output.")
     if log_probs is not None and len(log_probs) != len(candidates):
         raise InputError(f"there are {len(candidates)} candidates, but {len(log_probs)} log-probabilities.")
+    if log_probs is not None and not all(value is None or math.isfinite(value) for value in log_probs):
+        raise InputError("the log-probabilities must be finite numbers, or None.")
     return Candidates(source, tuple(candidates), None if log_probs is None else tuple(log_probs))

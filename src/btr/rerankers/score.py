@@ -17,6 +17,7 @@ from btr.decisions.edit_table import extract_tables, usable_candidates
 from btr.decisions.settings import Settings, find_profile
 from btr.errors import InputError
 from btr.metrics.errant import discard_parses
+from btr.metrics.lengths import too_long
 from btr.models.locate import fetch_folder
 from btr.records import Record
 from btr.rerankers import load_reranker, parse_name, rerankers_of_profile
@@ -32,12 +33,12 @@ ONLY_WITH_LOG_PROBS = tuple(name for name in WITH_LOG_PROBS if name not in WITHO
 
 @dataclass(frozen=True)
 class ScoreResult(Record):
-    """What was scored: the signature of the scores.
+    """What was scored: the signature of the scores, None if edits were only listed.
 
     The note is a line to show if the profile was not tuned for the models, or candidates have no log-probabilities.
     """
 
-    signature: str
+    signature: str | None
     seconds: float  # of this run's work, without loading the models
     note: str | None = None
 
@@ -118,6 +119,9 @@ def score(
         nonlocal sources, without_log_probs
         for row in read_candidates(candidates):
             sources += 1
+            changed = [text for text in row.texts if tokens_of(text) != tokens_of(row.source)]
+            if changed and (reason := too_long(row.source, *changed)):
+                raise InputError(f"{candidates}, line {sources}: {reason}")
             without_log_probs += edits and lacks_log_probs(row)
             yield row.select(eligible(row, settings))
 
@@ -130,8 +134,7 @@ def score(
             "sources, whose candidates have no log-probabilities; a judge that was fitted without them decides about "
             "these."
         )
-    signature = reranker.signature if reranker else "edits"
-    return ScoreResult(signature, time.perf_counter() - start, note)
+    return ScoreResult(reranker.signature if reranker else None, time.perf_counter() - start, note)
 
 
 def lacks_log_probs(row: Candidates) -> bool:

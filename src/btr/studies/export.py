@@ -8,6 +8,8 @@ from typing import IO
 from btr.corpus.files import PathLike, Paths, as_paths, read_text, writing
 from btr.errors import InputError
 from btr.records import Record
+from btr.resume import check_output
+from btr.wording import count_of
 
 BEA_SENTENCES = 4477  # of the BEA-19 test set
 EPOCH = 1980, 1, 1, 0, 0, 0  # a fixed date, so that the same output gives the same archive
@@ -30,10 +32,11 @@ def export(hypotheses: Paths, output: PathLike, *, sentences: int = BEA_SENTENCE
     if Path(output).suffix != ".zip":
         raise InputError(f"{output}: the archive's name must end in .zip.")
     paths = as_paths(hypotheses)
+    check_output(output, paths)
     lines = [line for path in paths for line in read_text(path)]
     if len(lines) != sentences:
         raise InputError(
-            f"{' + '.join(map(str, paths))}: has {len(lines):,} sentences, but the set has {sentences:,}; "
+            f"{' + '.join(map(str, paths))}: has {count_of(len(lines), 'sentence')}, but the set has {sentences:,}; "
             "for another set than BEA-19's test set, give its number with --sentences."
         )
     blank = next((number for number, line in enumerate(lines, 1) if not line.strip()), None)
