@@ -71,6 +71,20 @@ def test_headings_get_no_full_stop():
     assert applicable_edits(text, tokens, edits) == edits
 
 
+def test_items_keep_the_case_of_their_first_letter():
+    text = "- milk and english tea"
+    (segment,) = cut_segments(text, str)
+    edits = [edit(0, 1, "Milk"), edit(2, 3, "English")]
+    assert applicable_edits(text, segment.tokens, edits, segment.is_heading_or_item) == edits[1:]
+    assert applicable_edits(text, segment.tokens, edits) == edits
+    pronoun = [edit(0, 1, "I")]
+    (segment,) = cut_segments("- i go", str)
+    assert applicable_edits("- i go", segment.tokens, pronoun, segment.is_heading_or_item) == pronoun
+    (segment,) = cut_segments("- Dog go", str)
+    both = [edit(0, 0, "The"), edit(0, 1, "dog")]
+    assert applicable_edits("- Dog go", segment.tokens, both, segment.is_heading_or_item) == both
+
+
 def test_edits_across_hidden_text_are_skipped():
     text = "I has **the** dog"
     (segment,) = cut_segments(text, lambda word: word)

@@ -119,7 +119,17 @@ def test_json_has_all_that_is_known():
         "start": 4,
         "end": 13,
         "source": "I has it .",
-        "edits": [{"start": 6, "end": 9, "original": "has", "replacement": "have", "type": "R:VERB:SVA"}],
+        "edits": [
+            {
+                "start": 6,
+                "end": 9,
+                "original": "has",
+                "replacement": "have",
+                "type": "R:VERB:SVA",
+                "reason": "subject–verb agreement",
+                "explanation": "The verb must agree with its subject: she has, they have.",
+            }
+        ],
         "tokens": [[1, 2, "R:VERB:SVA", "have", None]],
         "verdict": "equal",
         "index": 0,
@@ -340,8 +350,10 @@ def test_the_profile_chooses_the_judge_or_the_rerankers_if_none_is_named():
     assert (judged.reranker, judged.settings.cutoff, judged.model_name) == (None, 0.4, "t5gec-small")
     assert judged.judge is not None
     assert "|judge:judge.json#" in judged.signature
-    assert judged.signature.endswith("|cutoff:0.4")
+    assert "|cutoff:0.4|spelling:" in judged.signature
     assert Corrector.from_pretrained(profile="fluency").settings.cutoff < 0.4
+    assert Corrector.from_pretrained(profile="cautious").settings.cutoff > 0.4
+    assert Corrector.from_pretrained(profile="cautious", cutoff=0.7).settings.cutoff == 0.7
     named = Corrector.from_pretrained(reranker=["contrast:btr-small", "base"])
     assert (named.judge, named.settings.weights, named.note) == (None, {"contrast": 2.0, "base": 1.0}, None)
     assert named.reranker_name == "contrast:btr-small + base"

@@ -33,7 +33,7 @@ def base(tmp_path_factory):
 )
 def test_options_for_whole_candidates_are_refused(base, tmp_path, options, name):
     judge = write_judge(tmp_path / "judge.json", PLAIN)
-    with pytest.raises(InputError, match=f"^{name} is for choosing among whole candidates"):
+    with pytest.raises(InputError, match=f"^--{name} is for choosing among whole candidates"):
         Corrector.from_pretrained(base, judge=judge, **options)
 
 

@@ -58,16 +58,21 @@ def test_text(correct):
 
 
 def test_diff_has_the_confidence_in_brackets(correct):
-    assert correct("--diff") == "I [-has-]{+have+}(82 %) a dog. All is well.\n\nThis is  [-the -](82 %)cat.\n"
+    assert correct("--diff") == (
+        "I [-has-]{+have+}(subject–verb agreement, 82 %) a dog. All is well.\n\n"
+        "This is  [-the -](unnecessary article or determiner, 82 %)cat.\n"
+    )
 
 
 def test_alternatives(correct):
     """A sentence without edits is not shown; one that no edit was made of is."""
     assert correct("--alternatives") == (
-        "I has a dog.\n  → 0.82  has → have\n    0.38  dog → dogs\n\nThis is the cat.\n  → 0.82  delete the\n\n"
+        "I has a dog.\n  → 0.82  subject–verb agreement: has → have\n    0.38  singular or plural: dog → dogs\n\n"
+        "This is the cat.\n  → 0.82  unnecessary article or determiner: delete the\n\n"
     )
     assert correct("--alternatives", "--cutoff", 0.9) == (
-        "I has a dog.\n    0.82  has → have\n    0.38  dog → dogs\n\nThis is the cat.\n    0.82  delete the\n\n"
+        "I has a dog.\n    0.82  subject–verb agreement: has → have\n    0.38  singular or plural: dog → dogs\n\n"
+        "This is the cat.\n    0.82  unnecessary article or determiner: delete the\n\n"
     )
 
 
@@ -118,7 +123,7 @@ def test_edits_that_touch_are_as_sure_as_the_least_sure_of_them(tmp_path):
     for form in ("diff", "m2"):
         correct_file(tmp_path / "text", tmp_path / form, judged_corrector(cutoff=0.3), form=form)
         shown[form] = (tmp_path / form).read_text()
-    assert shown["diff"] == "I [-has dog-]{+have dogs+}(38 %).\n"
+    assert shown["diff"] == "I [-has dog-]{+have dogs+}(subject–verb agreement and singular or plural, 38 %).\n"
     (sentence,) = read_m2(tmp_path / "m2")
     assert [edit.comment for edit in sentence.edits(0)] == ["confidence=0.818", "confidence=0.378"]
 
@@ -127,7 +132,7 @@ def test_in_a_terminal_the_confidence_is_quiet():
     from btr.correction.blocks import cut_blocks
 
     (block,) = judged_corrector().correct_blocks(list(cut_blocks(io.StringIO("I has it."), False)))
-    assert "\033[2m(82 %)\033[0m" in Renderer("diff", colour=True).write(block)
+    assert "\033[2m(subject–verb agreement, 82 %)\033[0m" in Renderer("diff", colour=True).write(block)
 
 
 def test_a_file_says_what_is_printed(correct, text, tmp_path):

@@ -98,7 +98,6 @@ def test_the_parts_of_a_long_text_are_as_they_would_be_alone(sections):
         ("It | go\n-- | --\n", "It | go.\n", "\n"),
         ("", "    It go.\n\n", ""),
         ("", "[It]: go.\n", "\n"),
-        ("---\nit: go\n", "It: go.\n", "---\n"),
     ],
 )
 @pytest.mark.parametrize("more", range(3))

@@ -38,6 +38,20 @@ def test_what_the_model_reads(text, expected):
     assert sources(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('He left. "I has it," she said.', ["He left .", '" I has it , " she said .']),
+        ("He left. “I has it.” She go.", ["He left .", "“ I has it . ”", "She go ."]),
+        ('He say "yes." She go.', ['He say " yes . "', "She go ."]),
+        ("He left! (She go.) We go.", ["He left !", "( She go . )", "We go ."]),
+        ("He left. '\"Go,\" he say.'", ["He left .", "' \" Go , \" he say . '"]),
+    ],
+)
+def test_an_opening_quote_belongs_to_the_sentence_that_it_opens(text, expected):
+    assert sources(text) == expected
+
+
 def test_lines_that_were_wrapped_belong_together():
     long = "This is a line of a paragraph that someone has wrapped at the page's\nedge. It go on."
     assert sources(long) == [

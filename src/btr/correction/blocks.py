@@ -10,7 +10,8 @@ from itertools import chain
 from typing import BinaryIO, NamedTuple
 
 from btr.corpus.files import PathLike, not_text, reading, refuse_utf16
-from btr.correction.markdown import LabelledLine, label_markdown
+from btr.correction.code_lines import is_code_line
+from btr.correction.markdown import LabelledLine, label_markdown, split_front_matter
 from btr.correction.segments import LINE_PREFIX, LONG_LINE
 
 READ_SIZE = 1 << 16  # bytes that are read at a time
@@ -70,16 +71,23 @@ def decode(file: BinaryIO, path: PathLike) -> Iterator[str]:
 
 
 def cut_blocks(lines: Iterable[str], markdown: bool = False) -> Iterator[Block]:
-    """Cut a text that comes in lines into blocks. Blank lines, and lines that are not prose, separate paragraphs."""
+    """Cut a text that comes in lines into blocks.
+
+    Blank lines and lines that are not prose separate paragraphs. Front matter and lines of code are never prose.
+    """
     cutter = BlockCutter()
     lines = iter(lines)
     first = next(lines, "")
     if first.startswith(BYTE_ORDER_MARK):
         yield from cutter.pass_through(BYTE_ORDER_MARK)
         first = first.removeprefix(BYTE_ORDER_MARK)
+    front_matter, lines = split_front_matter(chain([first], lines))
+    for line in front_matter:
+        yield from cutter.pass_through(line)
     label = label_markdown if markdown else label_plain_text
-    for line, is_prose in label(chain([first], lines)):
-        yield from cutter.add_prose(line) if is_prose else cutter.pass_through(line)
+    for line, is_prose in label(lines):
+        is_passed_through = not is_prose or is_code_line(line)
+        yield from cutter.pass_through(line) if is_passed_through else cutter.add_prose(line)
     yield from cutter.end_paragraph()
 
 

@@ -69,19 +69,23 @@ def correct(
     judge: PathLike | None = None,
     cutoff: float | None = None,
     base_edits_only: bool | None = None,
+    spelling: bool | None = None,
+    dictionary: PathLike | None = None,
+    words: Sequence[str] = (),
     device: str | None = None,
 ) -> Correction:
     """Correct a text. The models stay loaded, so that further calls are fast.
 
-    Rerankers, the judge and settings that are not given are the profile's.
+    Rerankers, the judge and settings that are not given are the profile's. No edit changes `words`, nor those of the
+    file `dictionary`.
     """
     check_text(text)  # before any model is loaded
     corrector = import_corrector().from_pretrained(
         model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold, at_least=at_least,
         gap=gap, drop_runaways=drop_runaways, average=average, weights=weights, judge=judge, cutoff=cutoff,
-        base_edits_only=base_edits_only, device=device,
+        base_edits_only=base_edits_only, spelling=spelling, dictionary=dictionary, device=device,
     )  # fmt: skip
-    return corrector.correct(text, markdown=markdown)
+    return corrector.correct(text, markdown=markdown, words=words)
 
 
 def correct_file(

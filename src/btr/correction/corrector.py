@@ -13,12 +13,14 @@ import torch
 from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
 from btr.candidates.generate import generate_many
+from btr.candidates.spelling import add_spellings, spelling_signature
 from btr.corpus.candidates import Candidates
 from btr.corpus.files import PathLike, check_text
 from btr.corpus.scores import Scored
 from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE, NO_RERANKER
 from btr.correction.blocks import Block, batch_blocks, cut_blocks
 from btr.correction.describe import ExaminedBlock, ExaminedSentence, describe
+from btr.correction.dictionary import NO_WORDS, Dictionary, read_personal_dictionary
 from btr.correction.judging import EditJudge, find_judged_profile, refuse_options
 from btr.correction.language import is_english, words_for_language_detection
 from btr.correction.loading import decoding_settings, folder_state, load_engine_once, load_reranker_once
@@ -65,10 +67,13 @@ class Corrector:
         threads: int = 1,
         model_name: str | None = None,
         note: str | None = None,
+        spelling: bool = False,
+        dictionary: Dictionary = NO_WORDS,
     ) -> None:
         self.engine, self.decoding, self.reranker = engine, decoding, reranker
         self.settings, self.judge = settings or DEFAULTS, judge
         self.threads, self.note = threads, note
+        self.spelling, self.dictionary = spelling, dictionary
         self.model_name = model_name or engine.signature
         self._round_trip = lru_cache(CACHED_WORDS)(self._encode_and_decode)
 
@@ -90,6 +95,8 @@ class Corrector:
         judge: PathLike | None = None,
         cutoff: float | None = None,
         base_edits_only: bool | None = None,
+        spelling: bool | None = None,
+        dictionary: PathLike | None = None,
         device: str | None = None,
     ) -> "Corrector":
         """Load models by name; rerankers and settings that are not given are the profile's.
@@ -97,18 +104,28 @@ class Corrector:
         If the base model has a judge for the profile, or `judge` names one, it decides edit by edit; `cutoff` is how
         sure it must be of an edit. Else a reranker chooses among whole candidates.
 
+        Edit by edit, `spelling` offers similar words for unknown ones; by default it does. No edit changes the words of
+        `dictionary`, a file with one word per line; by default words.txt in the user's folder of settings, if it is
+        there.
+
         Several rerankers are one ensemble. On a CPU all computes in int8, and what becomes of a sentence does not
         depend on the sentences beside it. Models stay loaded: a second call with the same names takes no time.
         """
         sentence_options = {"top": top, "threshold": threshold, "at_least": at_least, "gap": gap,
                             "drop_runaways": drop_runaways, "average": average, "weights": weights}  # fmt: skip
         Settings().override(**sentence_options, candidates=candidates, cutoff=cutoff)  # refuse bad values at once
+        words = read_personal_dictionary(dictionary)
         judged = None if reranker is not None else find_judged_profile(model, profile, judge)
         if judged is not None:
             refuse_options(sentence_options, profile)
             path, settings = judged
             settings = settings.override(candidates=candidates, cutoff=cutoff, base_edits_only=base_edits_only)
-            return cls._with_judge(model, path, settings, device)
+            return cls._with_judge(model, path, settings, device, spelling is not False, words)
+        if spelling:
+            raise InputError(
+                "spelling is for decisions edit by edit, which neither the profile paper nor a named reranker makes; "
+                "leave one of them out."
+            )
         if judge is not None or cutoff is not None or base_edits_only is not None:
             raise InputError(
                 "a cut-off and a judge are for decisions edit by edit, which neither the profile paper nor a named "
@@ -135,21 +152,28 @@ class Corrector:
         engine = load_engine_once(model, folder_state(model), device)
         decoding = decoding_settings(engine, settings)
         if not parsed:
-            return cls(engine, decoding, None, settings, model_name=model)
+            return cls(engine, decoding, None, settings, model_name=model, dictionary=words)
         int8 = bool(models) and is_cpu and can_quantise()
         state = tuple(map(folder_state, models))
         loaded = load_reranker_once(tuple(names), state, device, int8)
         threads = torch.get_num_threads() if int8 else 1
-        return cls(engine, decoding, loaded, settings, threads=threads, model_name=model, note=note)
+        return cls(
+            engine, decoding, loaded, settings, threads=threads, model_name=model, note=note, dictionary=words
+        )  # fmt: skip
 
     @classmethod
-    def _with_judge(cls, model: str, path: Path, settings: Settings, device: str | None) -> "Corrector":
+    def _with_judge(
+        cls, model: str, path: Path, settings: Settings, device: str | None, spelling: bool, dictionary: Dictionary
+    ) -> "Corrector":
         engine = load_engine_once(model, folder_state(model), device)
         int8 = choose_device(device).type == "cpu" and can_quantise()
         threads = torch.get_num_threads() if int8 else 1
         judge, note = EditJudge.from_file(path, device=device, int8=int8, threads=threads)
         decoding = decoding_settings(engine, settings)
-        return cls(engine, decoding, None, settings, judge=judge, model_name=model, note=note)
+        return cls(
+            engine, decoding, None, settings, judge=judge, model_name=model, note=note,
+            spelling=spelling, dictionary=dictionary,
+        )  # fmt: skip
 
     @property
     def reranker_name(self) -> str | None:
@@ -164,39 +188,66 @@ class Corrector:
             parts += [self.judge.signature, self.settings.signature()]
         if self.reranker:
             parts += [self.reranker.signature, self.settings.signature()]
+        if self.spelling:
+            parts.append(spelling_signature())
+        if self.dictionary.words:
+            parts.append(self.dictionary.signature)
         return "|".join(parts)
 
-    def correct(self, text: str, *, markdown: bool = False) -> Correction:
-        """Correct a text; everything that is not corrected stays as it is."""
-        return self.correct_many([text], markdown=markdown)[0]
+    def correct(self, text: str, *, markdown: bool = False, words: Sequence[str] = ()) -> Correction:
+        """Correct a text; everything that is not corrected stays as it is.
 
-    def correct_many(self, texts: Sequence[str], *, markdown: bool = False) -> list[Correction]:
+        No edit changes `words`, nor those of the personal dictionary.
+        """
+        return self.correct_many([text], markdown=markdown, words=words)[0]
+
+    def correct_many(
+        self, texts: Sequence[str], *, markdown: bool = False, words: Sequence[str] = ()
+    ) -> list[Correction]:
         """Correct several texts; their sentences are batched together."""
         check_list(texts)
         blocks = [list(cut_blocks(io.StringIO(check_text(text), newline="\n"), markdown)) for text in texts]
-        corrected = iter(
-            [block for chunk in batch_blocks(chain.from_iterable(blocks)) for block in self.correct_blocks(chunk)]
-        )  # fmt: skip
+        corrected = (
+            block
+            for chunk in batch_blocks(chain.from_iterable(blocks))
+            for block in self.correct_blocks(chunk, words=words)
+        )
         return [Correction.join([next(corrected) for _ in each], self.signature) for each in blocks]
 
     def correct_sentences(self, sentences: Sequence[str]) -> list[str]:
-        """Correct tokenised sentences, as benchmark files have them; return one tokenised sentence for each."""
+        """Correct tokenised sentences, as benchmark files have them; return one tokenised sentence for each.
+
+        Only the base model's candidates count here, as in `generate`, `score` and `rerank`: no spelling, no dictionary.
+        """
         check_list(sentences)
         rows = generate_many(self.engine, sentences, self.decoding)
         return [choice.text for _, choice in self.decide(rows, probabilities=False)]
 
-    def correct_blocks(self, blocks: Sequence[Block], *, probabilities: bool = True) -> Iterator[CorrectedBlock]:
+    def correct_blocks(
+        self, blocks: Sequence[Block], *, probabilities: bool = True, words: Sequence[str] = ()
+    ) -> Iterator[CorrectedBlock]:
         """Correct the blocks of a text, whose sentences are batched together."""
-        for examined in self.examine(blocks, probabilities=probabilities):
+        for examined in self.examine(blocks, probabilities=probabilities, words=words):
             yield describe(examined)
 
-    def examine(self, blocks: Sequence[Block], *, probabilities: bool = True) -> list[ExaminedBlock]:
+    def examine(
+        self, blocks: Sequence[Block], *, probabilities: bool = True, words: Sequence[str] = ()
+    ) -> list[ExaminedBlock]:
         """Do the models' part of the work for the sentences of all blocks; `describe` does the rest."""
-        segments = [list(cut_segments(block.text, self.round_trip)) if block.prose else [] for block in blocks]
+        dictionary = self.dictionary.with_words(words)
+        segments = [
+            [dictionary.mark(block.text, segment) for segment in cut_segments(block.text, self.round_trip)]
+            if block.prose
+            else []
+            for block in blocks
+        ]
         pairs = [(block, segment) for block, each in zip(blocks, segments) for segment in each]
         english = [is_english(words_for_language_detection(block.text, segment)) for block, segment in pairs]
         sources = [segment.source if known else "" for (_, segment), known in zip(pairs, english)]
-        decided = self.decide(generate_many(self.engine, sources, self.decoding), probabilities=probabilities)
+        rows = generate_many(self.engine, sources, self.decoding)
+        if self.spelling:
+            rows = add_spellings(self.engine, rows, dictionary.__contains__, self.decoding.max_length)
+        decided = self.decide(rows, probabilities=probabilities)
         examined = iter(
             ExaminedSentence(segment, known, *result) for (_, segment), known, result in zip(pairs, english, decided)
         )
@@ -309,3 +360,5 @@ def check_list(texts: Sequence[str]) -> None:
     """Refuse a text where a list of texts is expected: it would be taken for a list of characters."""
     if isinstance(texts, str):
         raise InputError("expected a list of texts, not one text.")
+    if not isinstance(texts, Sequence):
+        raise InputError(f"expected a list of texts, not {type(texts).__name__}.")

@@ -8,6 +8,7 @@ from btr.corpus.edits import CandidateEdit
 from btr.corpus.m2 import Edit
 from btr.correction.blocks import Block
 from btr.correction.changes import applicable_edits, to_character_changes
+from btr.correction.reasons import explanation_of, name_of
 from btr.correction.records import (
     NOT_ENGLISH,
     TOO_LONG,
@@ -15,6 +16,7 @@ from btr.correction.records import (
     CorrectedBlock,
     CorrectedSentence,
     EditSpan,
+    Replacement,
     TokenEdit,
 )
 from btr.correction.segments import Segment
@@ -84,7 +86,9 @@ def describe_sentence(block: Block, sentence: ExaminedSentence, candidate_edits:
         views.append(view_candidate(candidates, index, choice, shown))
     described = replace(described, candidates=tuple(views))
     if isinstance(choice, EditDecision):  # no reranker suggests a candidate
-        return replace(described, alternatives=describe_alternatives(block, segment, chosen, confidences))
+        alternatives = describe_alternatives(block, segment, chosen, confidences)
+        made_edits = tuple(replace(edit, others=runners_up(edit, alternatives)) for edit in edits)
+        return replace(described, edits=made_edits, alternatives=alternatives)
     return replace(described, suggestion=choice.suggestion, margin=choice.margin)
 
 
@@ -96,6 +100,18 @@ def describe_alternatives(
     others = applicable_edits(block.text, segment.tokens, others, segment.is_heading_or_item)
     others.sort(key=lambda edit: -confidences[edit])
     return tuple(span for edit in others for span in to_spans(block, segment, [edit], confidences))
+
+
+def runners_up(edit: EditSpan, alternatives: Sequence[EditSpan]) -> tuple[Replacement, ...] | None:
+    """Return the other replacements for the characters of an edit, the surest first; None if there are none."""
+    return (
+        tuple(
+            Replacement(other.replacement, other.confidence)
+            for other in alternatives
+            if (other.start, other.end) == (edit.start, edit.end) and other.confidence is not None
+        )
+        or None
+    )
 
 
 def edits_of_candidate(
@@ -144,14 +160,17 @@ def to_spans(
     for change in to_character_changes(block.text, segment.tokens, edits):
         group = [next(remaining) for _ in change.types]
         known = [confidences[edit] for edit in group if edit in confidences] if confidences else []
+        types = "+".join(change.types)
         spans.append(
             EditSpan(
                 block.start + change.start,
                 block.start + change.end,
                 block.text[change.start : change.end],
                 change.replacement,
-                "+".join(change.types),
+                types,
                 min(known) if known else None,
+                name_of(types),
+                explanation_of(types),
             )
         )
     return tuple(spans)

@@ -13,7 +13,7 @@ from btr.correction.loading import folder_state, load_reranker_once
 from btr.correction.selection import in_threads
 from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
 from btr.decisions.edit_table import extract_tables
-from btr.decisions.judge import JUDGE_FILE, Judges, read_judges
+from btr.decisions.judge import JUDGE_FILE, Judges, check_judge_name, read_judges
 from btr.decisions.judge_edits import EditDecision, decide_edits
 from btr.decisions.settings import DEFAULT_CUTOFF, PAPER, Settings, read_profiles
 from btr.errors import InputError
@@ -109,6 +109,8 @@ def find_judged_profile(model: str, profile: str, judge: PathLike | None) -> tup
 
     Such profiles stand in the base model's folder, since a judge is fitted for the candidates of a base model.
     """
+    if judge is not None:
+        check_judge_name(judge)
     folder = fetch_folder(model)
     settings = read_profiles(folder).get(profile)
     if settings is None or settings.cutoff is None:
@@ -123,6 +125,6 @@ def refuse_options(options: Mapping[str, object], profile: str) -> None:
     given = [name.replace("_", "-") for name, value in options.items() if value is not None]
     if given:
         raise InputError(
-            f"{given[0]} is for choosing among whole candidates, but the profile {profile} decides edit by edit; "
+            f"--{given[0]} is for choosing among whole candidates, but the profile {profile} decides edit by edit; "
             f"use the cut-off, the profile {PAPER}, or name a reranker."
         )

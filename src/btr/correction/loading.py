@@ -1,5 +1,6 @@
 """Models that stay loaded: a second corrector with the same models takes no time."""
 
+import logging
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from btr.models.load import is_t5
 from btr.models.locate import locate_model
 from btr.rerankers import load_reranker
 from btr.rerankers.base import Reranker
+
+logger = logging.getLogger("btr.loading")  # `btr serve` shows what it is loading
 
 CACHED_MODELS = 4  # per process
 MAX_LENGTH = 128  # tokens of a sentence, as in training
@@ -29,6 +32,7 @@ def folder_state(name: str) -> FolderState:
 @lru_cache(CACHED_MODELS)
 def load_engine_once(model: str, state: FolderState, device: str | None) -> Engine:
     """Load a base model: CTranslate2 in int8 for a T5, else `transformers`. A changed `state` loads it anew."""
+    logger.info("loading", extra={"fields": {"model": model}})
     if is_t5(model):
         return load_engine(model, "ctranslate2", dtype="int8", device=device)
     return load_engine(model, "transformers", device=device)
@@ -39,6 +43,8 @@ def load_reranker_once(
     names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool
 ) -> Reranker:
     """Load rerankers. A changed `state` loads them anew."""
+    for name in names:
+        logger.info("loading", extra={"fields": {"reranker": name}})
     return load_reranker(names, device=device, int8=int8)
 
 

@@ -1,7 +1,8 @@
 """Tell which lines of a Markdown text are prose: paragraphs and headings, also those in lists and quotations.
 
-Code, HTML, tables, link definitions and front matter are not. markdown-it finds the blocks, as CommonMark and GitHub's
-tables define them. It needs the end of a block to know what it is, so that a text is parsed in windows of some blocks.
+Code, HTML, tables and link definitions are not; front matter is split off first, in plain text too. markdown-it finds
+the blocks, as CommonMark and GitHub's tables define them. It needs the end of a block to know what it is, so that a
+text is parsed in windows of some blocks.
 """
 
 import re
@@ -13,6 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 WINDOW = 1 << 15  # characters that are parsed together
+MAX_FRONT_MATTER = 500  # lines
 PROSE = "paragraph_open", "heading_open"
 CLOSED = "fence", "html_block"  # blocks that nothing continues once they have ended
 # The first line of front matter; a pattern of its second line; the lines that end it.
@@ -41,23 +43,23 @@ class Line:
             self.parsed += piece
 
 
-def label_markdown(lines: Iterable[str]) -> Iterator[LabelledLine]:
-    """Say of each line of a text whether it is prose. Long lines may come in pieces."""
+def split_front_matter(lines: Iterable[str]) -> tuple[list[str], Iterator[str]]:
+    """Return the lines of the front matter that a text of any kind begins with, if it has an end, and the others."""
     lines = iter(lines)
     head = list(islice(lines, 2))
-    lines = chain(head, lines)
     pattern, ends = FRONT_MATTER.get(head[0].strip(), (None, ())) if head else (None, ())
-    if pattern and pattern.match(head[-1]):
-        yield next(lines), False
-        for line in lines:
-            yield line, False
-            if line.strip() in ends:
-                break
-    yield from label_blocks(lines)
+    if not pattern or not pattern.match(head[-1]):
+        return [], chain(head, lines)
+    head += islice(lines, MAX_FRONT_MATTER)
+    end = next((k for k, line in enumerate(head) if k and line.strip() in ends), None)
+    return ([], chain(head, lines)) if end is None else (head[: end + 1], chain(head[end + 1 :], lines))
 
 
-def label_blocks(pieces: Iterable[str]) -> Iterator[LabelledLine]:
-    """Say of each line whether it is prose, by its block. The last block of a window begins the next window."""
+def label_markdown(pieces: Iterable[str]) -> Iterator[LabelledLine]:
+    """Say of each line of a text whether it is prose, by its block. Long lines may come in pieces.
+
+    The last block of a window begins the next window.
+    """
     lines: list[Line] = []
     size = 0
     for piece in pieces:

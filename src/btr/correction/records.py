@@ -12,6 +12,14 @@ TOO_LONG, NOT_ENGLISH = "too_long", "not_english"  # why a sentence was skipped
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement(Record):
+    """Another replacement for the place of an edit, and how sure the judge is of it."""
+
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class EditSpan(Record):
     """Characters `start` to `end` of the whole text become `replacement`; `type` is ERRANT's."""
 
@@ -21,6 +29,9 @@ class EditSpan(Record):
     replacement: str
     type: str
     confidence: float | None = None  # the probability that the edit is right, if a judge decided
+    reason: str | None = None  # the type in words
+    explanation: str | None = None  # what the type means
+    others: tuple[Replacement, ...] | None = None  # the runners-up for the same characters, the surest first
 
 
 class TokenEdit(NamedTuple):
@@ -95,11 +106,17 @@ class CorrectedBlock(Record):
 
 @dataclass(frozen=True)
 class Correction(Record):
-    """A text after correction, with everything that is known of its sentences."""
+    """A text after correction, with everything that is known of its sentences.
+
+    If there was no time for all of it, `complete` is False, and from character `corrected_until` on the original text
+    is as it was.
+    """
 
     text: str
     sentences: tuple[CorrectedSentence, ...] = field(repr=False)
     signature: str
+    complete: bool | None = None  # None: it is
+    corrected_until: int | None = None
 
     @property
     def edits(self) -> list[EditSpan]:

@@ -32,7 +32,7 @@ class Renderer:
         """Return the text with removed and added words: in colour, or marked as by `git diff --word-diff`."""
         edits = [edit for sentence in block.sentences for edit in sentence.edits]
         changes = [
-            replace(change, replacement=self.mark(block, change) + self.confidence(edit))
+            replace(change, replacement=self.mark(block, change) + self.reason(edit))
             for change, edit in zip(block.changes, edits)
         ]
         return apply_changes(block.text, changes, block.start)
@@ -45,11 +45,11 @@ class Renderer:
         added = f"{self.marks[2]}{new[shared:]}{self.marks[3]}" if new[shared:] else ""
         return old[:shared] + removed + added
 
-    def confidence(self, edit: EditSpan) -> str:
-        """Return how sure the judge is of an edit, in brackets; nothing if no judge decided."""
+    def reason(self, edit: EditSpan) -> str:
+        """Return in brackets what an edit is about, and how sure the judge is of it; nothing if no judge decided."""
         if edit.confidence is None:
             return ""
-        return f"{self.quiet[0]}({round(100 * edit.confidence)} %){self.quiet[1]}"
+        return f"{self.quiet[0]}({edit.reason}, {round(100 * edit.confidence)} %){self.quiet[1]}"
 
     def write_alternatives(self, block: CorrectedBlock) -> str:
         """Return each sentence that has any, its candidates by probability, and which of them was chosen."""
@@ -80,7 +80,7 @@ class Renderer:
         for mark, edits in (("→", sentence.edits), (" ", sentence.alternatives or ())):
             for edit in edits:
                 sure = "   –" if edit.confidence is None else f"{edit.confidence:.2f}"
-                lines.append(f"  {mark} {sure}  {show_change(edit)}")
+                lines.append(f"  {mark} {sure}  {edit.reason}: {show_change(edit)}")
         return [*lines, ""]
 
 

@@ -32,7 +32,13 @@ FLAG = r"(?<!\S)--?\w[\w=-]*|(?<!\S)[@#\\~]\w[\w./-]*"
 ENTITY = r"&#?\w+;"
 # snake_case, a=b, x^2, Some::Thing<T>: a word with a sign inside that prose does not have.
 IDENTIFIER = r"(?<![^\s(\[\"'“‘])[^\s(\[\"'“‘]*[\w.)\]][_\\{}=<>@#^~|]\S*[\w)/]"
-MASKED = re.compile(f"(?P<whole>{CODE}|{LONG}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}", re.DOTALL)
+# /usr/bin, ~/notes, ./run, src/main.py, README.md
+PATH = (
+    r"(?<![^\s(\[\"'“‘])(?:(?:[~.]{1,2}|)/[\w.@-]+[\w./@-]*|(?:[\w@-]+/)*[\w.-]*\w\."
+    r"(?:py|js|jsx|tsx?|md|txt|json|jsonl|ya?ml|toml|ini|cfg|sh|csv|tsv|html?|css|xml|pdf|docx?|xlsx?|pptx?|png|jpe?g|svg|"
+    r"cpp|hpp|java|rs|rb|php|sql|log|exe|zip|gz|ipynb|lock|env)\b)"
+)
+MASKED = re.compile(f"(?P<whole>{CODE}|{LONG}|{ENTITY})|{URL}|{FLAG}|{IDENTIFIER}|{PATH}", re.DOTALL)
 # A tag between backticks, which opens no element: `<pre>`
 QUOTED_TAG = r"(?<=`)<[^<>]*>`"
 # <code>…</code>, <kbd>…</kbd>
@@ -67,18 +73,21 @@ UNDERLINE = re.compile(r"[ \t]*(?:={3,}|-{3,})\s*$", re.MULTILINE)
 # An initial, as in "J. Smith"; "I" is a pronoun.
 INITIAL = re.compile("[A-HJ-Z]")
 
+OPENING = '"', "'", "“", "‘", "«", "(", "["
+
 SPACY_LOCK = Lock()  # spaCy's memory zone belongs to all threads, so that only one of them may have it open
 
 RoundTrip = Callable[[str], str]  # encodes and decodes a word; empty if the model does not know all its characters
 
 
 class Token(NamedTuple):
-    """A token with its offsets in the text. A masked token must not be changed."""
+    """A token with its offsets in the text. A masked token, or one of a personal dictionary, must not be changed."""
 
     start: int
     end: int
     text: str
     is_masked: bool = False
+    is_in_dictionary: bool = False
 
 
 class Segment(NamedTuple):
@@ -180,12 +189,21 @@ def cut_sentences(text: str) -> Iterator[list[Word]]:
         if is_space:
             continue
         if sentence and has_ended and not continues(sentence, word.text):
-            yield sentence
-            sentence = []
+            end = len(sentence)
+            while end > 1 and is_opening(text, sentence[end - 1]):  # spaCy ends a sentence after all punctuation
+                end -= 1
+            yield sentence[:end]
+            sentence = sentence[end:]
         has_ended = False
         sentence.append(word)
     if sentence:
         yield sentence
+
+
+def is_opening(text: str, word: Word) -> bool:
+    """Whether a word is a quote or bracket of what follows: space or another one before it, no space after it."""
+    before, after = text[word.start - 1 : word.start], text[word.start + len(word.text) :][:1]
+    return word.text in OPENING and (before.isspace() or before in OPENING) and not after.isspace()
 
 
 def continues(sentence: list[Word], following: str) -> bool:
