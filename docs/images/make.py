@@ -25,7 +25,7 @@ LETTER = (
     "Dear Ana,\n\nI am writing you becouse I want to tell you about my new life. Last month I have moved to a big "
     "city, and since then everything are different. I look forward to see you soon.\n\nKisses, Marta\n"
 )
-PAGES = {"serve": (1280, 860, "light"), "serve-dark": (1280, 860, "dark"), "serve-phone": (360, 780, "light")}
+PAGES = {"serve": (1280, 860, "light"), "serve-dark": (1280, 860, "dark"), "serve-phone": (390, 800, "light")}
 
 
 def main() -> None:
@@ -70,13 +70,10 @@ def save_pages(address: str) -> None:
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             page.goto(address)
             page.locator("#text").fill(LETTER)
-            page.locator("#correct").click()
-            expect(page.locator(".mark").first).to_be_visible(timeout=60_000)
-            page.locator("summary").nth(1).click()
-            page.locator(".mark").first.click()
+            page.locator("#check").click()
+            expect(page.get_by_role("status")).to_contain_text("correction", timeout=60_000)
+            page.locator(".item").first.click()
             page.evaluate("window.scrollTo(0, 0)")
-            if width < 500:
-                page.locator(".read").scroll_into_view_if_needed()
             page.screenshot(path=ROOT / f"docs/images/{name}.png")
 
 

@@ -29,18 +29,30 @@ def open_page(browser, address, **options):
     context.close()
 
 
+def text_box(page):
+    return page.get_by_role("textbox", name="Your text")
+
+
 def correct(page, text=TEXT):
-    page.get_by_role("textbox", name="Your text").fill(text)
-    page.get_by_role("button", name="Correct", exact=True).click()
-    expect(page.locator("#result")).to_be_visible()
-    expect(page.get_by_role("status")).to_contain_text(re.compile(r"corrections? in"))
+    text_box(page).fill(text)
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text(re.compile(r"corrections?\."))
 
 
 def marks(page):
     return page.locator(".mark")
 
 
+def items(page):
+    return page.locator(".item")
+
+
 def copied(page):
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("status")).to_have_text("Copied.")
     return page.evaluate("navigator.clipboard.readText()")
+
+
+def slide(page, name, value):
+    """Move a slider as a user does, so that it sends its event."""
+    page.get_by_role("slider", name=name).fill(str(value))

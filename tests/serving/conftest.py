@@ -1,12 +1,13 @@
 """A server, and its page in the browser."""
 
 import pytest
-from served import scripted, served
+from judged import judged_corrector
+from served import served
 
 
 @pytest.fixture(scope="module")
 def address():
-    with served(scripted()) as url:
+    with served(judged_corrector()) as url:
         yield url
 
 

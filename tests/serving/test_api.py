@@ -223,7 +223,7 @@ def test_models_health_and_metrics(client):
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/v1/models").json() == {
         "model": "scripted", "reranker": "opposed", "candidates": 2, "threshold": 0.99, "at_least": False,
-        "judge": None, "cutoff": None, "max_characters": 50_000,
+        "judge": None, "cutoff": None, "profiles": [], "profile": None, "max_characters": 50_000,
         "signature": "scripted|beam|size:2|max-length:200|opposed|threshold:0.99|drop-runaways",
     }  # fmt: skip
     before = client.get("/metrics").text
@@ -281,9 +281,10 @@ def test_pages_load_nothing_from_other_sites(client):
 
 def test_the_api_is_described(client):
     description = client.get("/openapi.json").json()
-    assert {"/v1/correct", "/v1/score", "/v1/models", "/health", "/v2/check", "/v2/languages"} == set(
-        description["paths"]
-    )
+    own = {"/v1/correct", "/v1/correct/stream", "/v1/score", "/v1/models", "/health"}
+    documents = {"/v1/document", "/v1/document/text", "/v1/document/save"}
+    names = "check", "languages", "healthcheck", "info", "maxtextlength", "words", "words/add", "words/delete"
+    assert own | documents | {f"/v2/{name}" for name in names} == set(description["paths"])
 
 
 def test_other_web_sites_are_refused_unless_allowed():

@@ -46,6 +46,11 @@ def threads():
     return {thread.name for thread in threading.enumerate()} & {"btr-models", "btr-answers"}
 
 
+async def collect(batcher, items, per_batch=None):
+    with batcher.submit(items, per_batch) as task:
+        return [result async for result in task.results()]
+
+
 def run(scenario, budget=4, max_requests=10):
     models = Models()
     batcher = Batcher(models, lambda item: 1, budget, max_requests)
@@ -61,9 +66,9 @@ def run(scenario, budget=4, max_requests=10):
 
 async def queue(batcher, models, *requests):
     """Let requests wait behind a first one that the models work on."""
-    tasks = [asyncio.ensure_future(batcher.run([0]))]
+    tasks = [asyncio.ensure_future(collect(batcher, [0]))]
     await asyncio.to_thread(wait_for, lambda: models.started)
-    tasks += [asyncio.ensure_future(batcher.run(items)) for items in requests]
+    tasks += [asyncio.ensure_future(collect(batcher, items)) for items in requests]
     await asyncio.sleep(0)
     return tasks
 
@@ -94,10 +99,10 @@ def test_requests_beyond_the_limit_are_refused():
     async def scenario(batcher, models):
         tasks = await queue(batcher, models, [1], [2])
         with pytest.raises(QueueFull):
-            await batcher.run([3])
+            await collect(batcher, [3])
         models.free.set()
         results = await asyncio.gather(*tasks)
-        return results, await batcher.run([4])
+        return results, await collect(batcher, [4])
 
     assert run(scenario, max_requests=3)[1] == ([[0], [2], [4]], [8])
 
@@ -145,9 +150,9 @@ def test_exit_exceptions_do_not_end_the_threads():
 def test_the_next_batch_begins_while_answers_are_finished():
     async def scenario(batcher, models):
         models.free.set()
-        first = asyncio.ensure_future(batcher.run([-3]))
+        first = asyncio.ensure_future(collect(batcher, [-3]))
         await asyncio.to_thread(wait_for, lambda: models.batches == [[-3]])
-        second = asyncio.ensure_future(batcher.run([1]))
+        second = asyncio.ensure_future(collect(batcher, [1]))
         await asyncio.to_thread(wait_for, lambda: models.batches == [[-3], [1]])
         assert not first.done()
         models.finished.set()
@@ -186,12 +191,12 @@ def test_an_error_while_finishing_fails_one_request():
 def test_close_waits_for_unfinished_requests():
     async def scenario(batcher, models):
         models.free.set()
-        tasks = [asyncio.ensure_future(batcher.run([-3]))]
+        tasks = [asyncio.ensure_future(collect(batcher, [-3]))]
         await asyncio.to_thread(wait_for, lambda: models.batches == [[-3]])
         for k in (1, 2):  # one is in the queue of the finishing thread, one before it, one waits for the models
-            tasks.append(asyncio.ensure_future(batcher.run([k])))
+            tasks.append(asyncio.ensure_future(collect(batcher, [k])))
             await asyncio.to_thread(wait_for, lambda k=k: len(models.batches) == k + 1)
-        tasks.append(asyncio.ensure_future(batcher.run([3])))
+        tasks.append(asyncio.ensure_future(collect(batcher, [3])))
         await asyncio.sleep(0)
         closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
         with pytest.raises(QueueFull):
@@ -208,17 +213,17 @@ async def wait_until_closed(batcher):
     """Wait until a batcher refuses requests; those that it still accepts are cancelled."""
     while True:
         with suppress(TimeoutError):
-            await asyncio.wait_for(batcher.run([4]), 0.01)
+            await asyncio.wait_for(collect(batcher, [4]), 0.01)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_requests_are_refused_once_a_thread_has_ended():
     async def scenario():
         batcher = Batcher(Models(), lambda item: sys.exit(), budget=4, max_requests=10)
-        first = asyncio.ensure_future(batcher.run([1]))
+        first = asyncio.ensure_future(collect(batcher, [1]))
         await asyncio.to_thread(wait_for, lambda: not batcher.is_alive)
         with pytest.raises(WorkerStopped):
-            await asyncio.wait_for(batcher.run([1]), 10)
+            await asyncio.wait_for(collect(batcher, [1]), 10)
         first.cancel()
         batcher.close()
 
@@ -228,6 +233,33 @@ def test_requests_are_refused_once_a_thread_has_ended():
 
 def test_a_request_without_items_has_no_results():
     async def scenario(batcher, models):
-        return await batcher.run([])
+        return await collect(batcher, [])
 
     assert run(scenario)[1] == []
+
+
+def test_results_come_one_by_one_and_a_client_that_leaves_stops_the_work():
+    async def scenario(batcher, models):
+        models.free.set()
+        with batcher.submit([1, 2, *[3] * 1000], per_batch=1) as task:
+            results = task.results()
+            return [await anext(results) for _ in range(2)]
+
+    models, first = run(scenario)
+    assert first == [2, 4]
+    assert models.batches[:2] == [[1], [2]]
+    assert len(models.batches) < 900  # each batch waits some milliseconds for other clients
+
+
+def test_a_request_with_a_share_leaves_room_for_others():
+    async def scenario(batcher, models):
+        tasks = [asyncio.ensure_future(collect(batcher, [0]))]
+        await asyncio.to_thread(wait_for, lambda: models.started)
+        tasks += [asyncio.ensure_future(collect(batcher, [1, 2, 3], 2)), asyncio.ensure_future(collect(batcher, [7]))]
+        await asyncio.sleep(0)
+        models.free.set()
+        return await asyncio.gather(*tasks)
+
+    models, results = run(scenario)
+    assert results == [[0], [2, 4, 6], [14]]
+    assert models.batches == [[0], [1, 7, 2], [3]]

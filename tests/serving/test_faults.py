@@ -21,7 +21,7 @@ import pytest
 from served import Waiting, scripted, served, wait_for
 
 from btr.errors import InputError
-from btr.serving import app, log
+from btr.serving import log, service
 from btr.serving.serve import allow_many_connections, serve
 
 HELPERS = Path(__file__).parents[1] / "helpers"
@@ -264,7 +264,7 @@ def test_a_client_that_does_not_read_does_not_delay_the_stop():
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_ended_is_reported(monkeypatch):
-    monkeypatch.setattr(app, "size", lambda job: sys.exit())  # nothing a client sends ends a thread
+    monkeypatch.setattr(service, "size", lambda job: sys.exit())  # nothing a client sends ends a thread
     with served(scripted(), timeout=0.5) as address:
         assert httpx.get(f"{address}/health", timeout=60).status_code == 200
         assert httpx.post(f"{address}/v1/correct", json=REQUEST, timeout=60).status_code == 504

@@ -10,7 +10,7 @@ from served import served
 
 from btr.corpus.candidates import Candidates
 from btr.correction.judging import EditJudge
-from btr.correction.records import CorrectedSentence, EditSpan
+from btr.correction.records import CorrectedSentence, EditSpan, Replacement
 from btr.rerankers import load_reranker
 from btr.serving.languagetool import RuleFilter, find_language, read_text, write_answer
 
@@ -46,6 +46,8 @@ def test_confidences_and_alternatives_by_hand(client):
     (sentence,) = correct(client, "I has a dog.")["sentences"]
     made = {"start": 2, "end": 5, "original": "has", "replacement": "have", "type": "R:VERB:SVA"}
     left = {"start": 8, "end": 11, "original": "dog", "replacement": "dogs", "type": "R:NOUN:NUM"}
+    said = [(edit.pop("reason"), edit.pop("explanation")[:14]) for edit in sentence["edits"] + sentence["alternatives"]]
+    assert said == [("subject–verb agreement", "The verb must "), ("singular or plural", "The number of ")]
     assert sentence["edits"] == [{**made, "confidence": pytest.approx(SURE)}]
     assert sentence["alternatives"] == [{**left, "confidence": pytest.approx(UNSURE)}]
     assert sentence["tokens"] == [[1, 2, "R:VERB:SVA", "have", pytest.approx(SURE)]]
@@ -85,12 +87,27 @@ def check(client, text):
 
 def test_messages_of_languagetool_have_the_confidence(client):
     (match,) = check(client, "I has a dog.")
-    assert match["message"] == "Check: agreement of subject and verb. Confidence: 82 %."
+    agreement = "Subject–verb agreement. The verb must agree with its subject: she has, they have."
+    assert match["message"] == f"{agreement} Confidence: 82 %."
     assert match["replacements"] == [{"value": "have"}]
-    assert match["rule"]["description"] == "Check: agreement of subject and verb."  # the same for all of a rule
+    assert match["rule"]["description"] == agreement  # the same for all of a rule
     (match,) = check(client, "This is the cat.")  # a deletion takes a word along
-    assert match["message"] == "Unnecessary: an article or determiner. Confidence: 82 %."
+    assert match["message"].startswith("Unnecessary article or determiner. ")
     assert match["replacements"] == [{"value": "cat"}]
+
+
+def test_a_picky_client_gets_edits_that_are_less_sure(client):
+    form = {"language": "en-US", "text": "I has a dog.", "level": "picky"}
+    matches = client.post("/v2/check", data=form).json()["matches"]
+    assert [match["replacements"] for match in matches] == [[{"value": "have"}], [{"value": "dogs"}]]
+    assert matches[1]["message"].endswith(" Confidence: 38 %.")
+
+
+def test_a_match_has_the_runners_up():
+    edit = EditSpan(2, 5, "has", "have", "R:VERB:SVA", 0.6, others=(Replacement("had", 0.3),))
+    sentence = CorrectedSentence(0, 9, "I has it.", (edit,))
+    answer = write_answer(read_text("I has it.", None), find_language("en"), [sentence], RuleFilter())
+    assert answer["matches"][0]["replacements"] == [{"value": "have"}, {"value": "had"}]
 
 
 def test_a_match_of_several_edits_is_as_sure_as_the_least_sure():

@@ -175,10 +175,10 @@ def test_the_content_type_is_ignored(address):
 
 
 def test_explanations_of_types():
-    assert explain(["R:VERB:SVA"]) == "Check: agreement of subject and verb."
-    assert explain(["M:DET"]) == "Missing: an article or determiner."
-    assert explain(["R:SPELL", "R:NOUN:NUM"]) == "Check: spelling and singular or plural."
-    assert explain(["U:NEW"]) == "Unnecessary: the wording."
+    assert explain(["R:SPELL"]) == "Spelling. The word is spelt in another way."
+    assert explain(["M:DET"]).startswith("Missing article or determiner. ")
+    assert explain(["R:SPELL", "R:NOUN:NUM"]).startswith("Spelling and singular or plural. ")
+    assert explain(["U:NEW"]).startswith("Unnecessary wording. ")
 
 
 def test_a_real_client(address):
@@ -203,3 +203,34 @@ def test_a_real_client_gets_errors(address):
     with pytest.raises(LanguageToolError, match="50,000"):
         tool.check("a" * 60_000)
     tool.close()
+
+
+def test_forms_in_parts_and_queries(address):
+    fields = {"language": "en-US", "text": "I has 😀 it."}
+    parts = httpx.post(f"{address}/v2/check", files={name: (None, value) for name, value in fields.items()}, timeout=60)
+    query = httpx.get(f"{address}/v2/check", params=fields, timeout=60)
+    expected = check(address, **fields).json()
+    assert expected["matches"]
+    assert parts.json() == query.json() == expected
+    broken = httpx.post(
+        f"{address}/v2/check", content=b"x", headers={"Content-Type": "multipart/form-data"}, timeout=60
+    )
+    assert (broken.status_code, broken.text) == (400, "Error: the form can't be read (Missing boundary in multipart.).")
+
+
+def test_paths_that_describe_the_server(address):
+    health = httpx.get(f"{address}/v2/healthcheck", timeout=60)
+    assert (health.status_code, health.text) == (200, "OK")
+    assert httpx.get(f"{address}/v2/info", timeout=60).json()["software"]["name"] == "btr"
+    assert httpx.get(f"{address}/v2/maxtextlength", timeout=60).text == "50000"
+
+
+def test_the_token_is_the_api_key_of_every_kind_of_request():
+    fields = {"language": "en-US", "text": "I has it.", "username": "me", "apiKey": "sesame"}
+    parts = {name: (None, value) for name, value in fields.items()}
+    with served(scripted(), token="sesame") as address:
+        path = f"{address}/v2/check"
+        assert httpx.get(path, params=fields, timeout=60).status_code == 200
+        assert httpx.post(path, files=parts, timeout=60).status_code == 200
+        assert httpx.get(path, params={**fields, "apiKey": "x"}, timeout=60).status_code == 401
+        assert httpx.post(path, files={**parts, "apiKey": (None, "x")}, timeout=60).status_code == 401

@@ -1,219 +1,338 @@
-"""The page in a real browser: the actions of a user and their results."""
+"""The page in a real browser: the actions of a writer and their results."""
 
+import threading
 from pathlib import Path
 
-import httpx
 import pytest
-from paged import TEXT, copied, correct, expect, marks, open_page
-from scripted import Opposed, Scripted
-from served import Waiting, scripted, served
+from docx import Document
+from judged import judged_corrector
+from paged import TEXT, copied, correct, expect, items, marks, open_page, slide, text_box
+from scripted import Scripted
+from served import served
 
 from btr.candidates.engine import Hypothesis
 
-
-def slide(page, value):
-    """Move λ as a user does, so that the slider sends its event."""
-    page.get_by_role("slider").fill(str(value))
+AGREEMENT = "“has” to “have”: subject–verb agreement"
 
 
-def test_typed_errors_are_marked(page):
-    page.get_by_role("textbox", name="Your text").press_sequentially("I has one dog.")
-    page.get_by_role("button", name="Correct", exact=True).click()
-    expect(marks(page)).to_have_count(2)
-    assert marks(page).first.locator("del").inner_text() == "has"
-    assert marks(page).first.locator("ins").inner_text() == "have"
-    expect(page.get_by_role("status")).to_have_text("2 corrections in 1 of 1 sentence.")
-    expect(page.locator("#models")).to_have_text("scripted, reranked by opposed")
-    expect(page.locator("#types li")).to_contain_text(["singular, plural", "subject–verb agreement"])
+def status(page):
+    return page.get_by_role("status")
+
+
+def button(page, name):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def test_typed_errors_are_marked_with_reason_and_confidence(page):
+    text_box(page).press_sequentially("I has one dog.")  # nothing is pressed: the page checks while one types
+    expect(marks(page)).to_have_text(["has"])
+    expect(status(page)).to_have_text("1 correction.")
+    expect(items(page)).to_have_attribute("aria-label", f"{AGREEMENT}, 82 % sure")
+    text_box(page).evaluate("box => box.setSelectionRange(3, 3)")  # the caret in the mark
+    expect(page.locator("#card-type")).to_have_text("subject–verb agreement")
+    expect(page.locator("#card-change")).to_have_text("has → have")
+    expect(page.locator("#card-confidence")).to_have_text("82 % sure")
+
+
+def test_marks_lie_under_their_words(page):
+    """The mirror has the lines of the text area, whatever is marked in it."""
+    correct(page, "I has it. " * 30 + "He is very nice.\n\n\nThe end.\n")
+    box, mirror = text_box(page), page.locator("#mirror")
+    assert box.bounding_box() == mirror.bounding_box()
+    assert box.evaluate("box => box.scrollHeight <= box.clientHeight")
+    assert mirror.evaluate("mirror => mirror.textContent") == box.input_value()
 
 
 def test_accept_one_dismiss_one_and_copy(page):
     correct(page)
-    assert marks(page).count() == 3
-    marks(page).nth(0).click()
-    expect(page.locator("#about-what")).to_have_text("“has” to “have”: subject–verb agreement")
+    expect(marks(page)).to_have_text(["has", "go"])
+    items(page).first.click()
     page.locator("#accept").click()
-    expect(marks(page).nth(0)).to_have_attribute("data-state", "accepted")
-    expect(marks(page).nth(1)).to_be_focused()  # the next open one
+    expect(text_box(page)).to_have_value("I have one dog 😀. It go.")
+    expect(marks(page)).to_have_text(["go"])
+    expect(page.locator("#card-change")).to_have_text("go → went away")  # the next one
     page.locator("#dismiss").click()
-    expect(marks(page).nth(1)).to_have_attribute("data-state", "dismissed")
-    assert copied(page) == "I have one dog 😀. It went away."
-
-
-def test_dismiss_all_accept_all_and_download(page):
-    correct(page)
-    page.get_by_role("button", name="Dismiss all").click()
-    assert copied(page) == TEXT
-    page.get_by_role("button", name="Accept all").click()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download").click()
-    assert Path(waiting.value.path()).read_text() == "I have one dogs 😀. It went away."
-    assert waiting.value.suggested_filename == "corrected.txt"
-
-
-def test_the_threshold_changes_the_choices_without_a_request(page):
-    correct(page)
-    before = len(page.requested)
-    slide(page, 0.5)
     expect(marks(page)).to_have_count(0)
-    expect(page.get_by_role("status")).to_have_text("0 corrections in 0 of 2 sentences.")
-    assert copied(page) == TEXT
-    slide(page, 0.97)
-    expect(marks(page)).to_have_count(3)
-    assert len(page.requested) == before
+    expect(page.locator("#card")).to_be_hidden()
+    assert copied(page) == "I have one dog 😀. It go."
 
 
-class Undecided(Opposed):
-    """Prefers the source only slightly, and that of a question still less."""
-
-    def scores(self, rows):
-        return [
-            tuple(score / (800 if "?" in row.source else 250) for score in scores)
-            for row, scores in zip(rows, super().scores(rows))
-        ]
-
-
-def test_the_page_shows_what_the_server_chose(browser):
-    """The margins are 0.008 and 0.0025, and the threshold lies between two steps of the slider."""
-    text, chosen = "I has it. Is it the dog?", "I has it. Is it dogs?"
-    with served(scripted(reranker=Undecided(), threshold=0.005)) as address:
-        assert httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=60).json()["text"] == chosen
-        for page in open_page(browser, address):
-            correct(page, text)
-            assert copied(page) == chosen
-            expect(page.locator("#threshold-value")).to_have_text("0.005")
-            slide(page, 0.02)
-            assert copied(page) == "I have it. Is it dogs?"
-
-
-def test_the_names_of_the_models_are_requested_again_after_an_error(page):
-    page.route("**/v1/models", lambda route: route.fulfill(status=503, json={}), times=1)
-    page.reload()
-    expect(page.get_by_role("alert")).to_contain_text("503")
+def test_an_accepted_correction_needs_no_request(page):
     correct(page)
-    expect(page.locator("#models")).to_have_text("scripted, reranked by opposed")
-    expect(page.get_by_role("slider")).to_be_enabled()
+    sent = len(page.requested)
+    items(page).first.click()
+    page.locator("#accept").click()
+    expect(marks(page)).to_have_text(["go"])
+    page.wait_for_timeout(1000)
+    assert len(page.requested) == sent
 
 
-def test_the_page_shows_that_a_request_is_running(browser):
-    engine = Waiting()
-    with served(scripted(engine)) as address:
-        engine.free.clear()
-        for page in open_page(browser, address):
-            page.get_by_role("textbox", name="Your text").fill(TEXT)
-            page.get_by_role("button", name="Correct", exact=True).click()
-            expect(page.get_by_role("status")).to_have_text("Correcting …")
-            expect(page.get_by_role("status")).to_be_visible()
-            page.get_by_role("textbox", name="Your text").fill("It go.")  # before the answer arrives
-            engine.free.set()
-            expect(marks(page)).to_have_count(3)
-            expect(page.locator("#result")).to_have_class("result stale")
-            correct(page, "It go.")
-            expect(page.locator("#result")).to_have_class("result")
+def test_dismissed_corrections_do_not_come_back(page):
+    correct(page)
+    button(page, "Dismiss all").click()
+    expect(marks(page)).to_have_count(0)
+    text_box(page).press("End")
+    page.keyboard.type(" I has a cat.")
+    expect(marks(page)).to_have_text(["has"])
 
 
-class Talkative(Scripted):
-    """Writes two more candidates: one too many to compete, and a runaway."""
+def test_undo_and_redo_of_decisions(page):
+    correct(page)
+    button(page, "Accept all").click()
+    expect(text_box(page)).to_have_value("I have one dog 😀. It went away.")
+    button(page, "Undo").click()
+    expect(text_box(page)).to_have_value(TEXT)
+    expect(marks(page)).to_have_count(2)
+    button(page, "Redo").click()
+    expect(text_box(page)).to_have_value("I have one dog 😀. It went away.")
+    page.keyboard.press("Control+z")
+    button(page, "Dismiss all").click()
+    expect(marks(page)).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(marks(page)).to_have_count(2)
+    page.keyboard.press("Control+Shift+z")
+    expect(marks(page)).to_have_count(0)
+
+
+def test_undo_of_typing_never_loses_text(page):
+    box = text_box(page)
+    box.focus()
+    page.keyboard.insert_text("A long draft.")
+    page.wait_for_timeout(1100)  # a new step
+    page.keyboard.type(" More.")
+    page.keyboard.press("Control+z")
+    expect(box).to_have_value("A long draft.")
+    page.keyboard.press("Control+y")
+    expect(box).to_have_value("A long draft. More.")
+    page.reload()
+    expect(box).to_have_value("A long draft. More.")
+    box.focus()
+    for _ in range(3):
+        page.keyboard.press("Control+z")  # what was opened with the page stays
+    expect(box).to_have_value("A long draft. More.")
+    expect(button(page, "Undo")).to_be_disabled()
+
+
+def test_the_draft_and_the_settings_are_kept_until_they_are_cleared(page):
+    correct(page)
+    page.get_by_label("Check while I type").uncheck()
+    slide(page, "Show more, or only what is sure", 30)
+    expect(marks(page)).to_have_text(["has", "dog", "go"])
+    page.reload()
+    expect(text_box(page)).to_have_value(TEXT)
+    expect(page.get_by_label("Check while I type")).not_to_be_checked()
+    expect(page.get_by_role("slider")).to_have_value("30")
+    expect(page.locator("#kept")).to_contain_text("kept in this browser only")
+    button(page, "Clear them …").click()
+    button(page, "Keep them").click()
+    expect(text_box(page)).to_have_value(TEXT)
+    button(page, "Clear them …").click()
+    button(page, "Clear").click()
+    expect(text_box(page)).to_have_value("")
+    assert page.evaluate("localStorage.length") == 0
+    page.keyboard.press("Control+z")
+    expect(text_box(page)).to_have_value("")
+    page.reload()
+    expect(text_box(page)).to_have_value("")
+    expect(page.get_by_label("Check while I type")).to_be_checked()
+
+
+def test_the_slider_works_at_once(page):
+    correct(page)
+    sent = len(page.requested)
+    slider = page.get_by_role("slider", name="Show more, or only what is sure")
+    expect(slider).to_have_value("50")
+    expect(page.locator("#cutoff-text")).to_have_text("At least 50 % sure: 2 shown, 1 less sure hidden.")
+    slide(page, "Show more, or only what is sure", 30)
+    expect(marks(page)).to_have_text(["has", "dog", "go"])
+    slide(page, "Show more, or only what is sure", 90)
+    expect(marks(page)).to_have_count(0)
+    expect(status(page)).to_have_text("No corrections.")
+    assert len(page.requested) == sent
+
+
+class TwoVerbs(Scripted):
+    """Writes one more candidate: with another verb."""
 
     def generate(self, sources, settings):
-        more = [Hypothesis(*self.encode([text]), -9.0) for text in ("Me have it .", "so " * 50)]
-        return [[*hypotheses, *more] for hypotheses in super().generate(sources, settings)]
+        more = [Hypothesis(*self.encode([text.replace("has", "had")]), -1.4) for text in self.decode(sources)]
+        return [[row[0], other, *row[1:]] for row, other in zip(super().generate(sources, settings), more)]
 
 
-def test_candidates_that_do_not_compete_say_so(browser):
-    with served(scripted(Talkative(), size=4, top=2)) as address:
+def test_another_replacement_can_be_chosen(browser):
+    with served(judged_corrector(TwoVerbs())) as address:
         for page in open_page(browser, address):
             correct(page, "I has it.")
-            page.locator("summary").click()
-            _, source, other, runaway = page.locator(".candidate").all()
-            expect(source).to_contain_text("f 0.982")
-            expect(other).to_contain_text("does not compete")
-            expect(runaway).to_contain_text("does not competerunaway")
-            expect(runaway).to_be_disabled()
-            other.click()
-            assert copied(page) == "Me have it."
+            items(page).first.click()
+            page.locator(".other", has_text="had").click()
+            expect(text_box(page)).to_have_value("I had it.")
+            page.keyboard.press("Control+z")
+            expect(text_box(page)).to_have_value("I has it.")
 
 
-def test_candidates_compete_though_f_is_almost_zero(browser):
-    with served(scripted(reranker=Opposed(40.0), threshold=0.5)) as address:
-        for page in open_page(browser, address):
-            correct(page, "I has it.")
-            page.locator("summary").click()
-            expect(page.locator(".candidate").first).to_contain_text("f 0.000base candidate")
+def sent_texts(page):
+    """Return the texts that the page has sent since."""
+    texts = []
+    page.on("request", lambda request: texts.append(request.post_data_json["text"]) if request.post_data else None)
+    return texts
 
 
-def test_candidates_of_a_sentence(page):
+def test_only_changed_paragraphs_are_sent(page):
+    correct(page, "I has it.\n\nIt go.\n\nAll is well.")
+    texts = sent_texts(page)
+    text_box(page).press("Control+End")
+    page.keyboard.insert_text(" You has it.")
+    expect(marks(page)).to_have_text(["has", "go", "has"])
+    assert all("It go" not in text for text in texts)
+    count = len(texts)
+    button(page, "Undo").click()  # this text is known
+    expect(marks(page)).to_have_text(["has", "go"])
+    page.wait_for_timeout(1000)
+    assert len(texts) == count
+
+
+def test_greyed_marks_say_why(page):
+    page.get_by_label("Check while I type").uncheck()
     correct(page)
-    first = page.locator("details").first
-    first.locator("summary").click()
-    expect(first).to_contain_text("rejected")
-    expect(first).to_contain_text("margin 0.964")
-    base, other = first.locator(".candidate").all()
-    expect(base).to_contain_text("f 0.018base candidate")
-    expect(base).to_have_attribute("aria-pressed", "true")
-    expect(other).to_contain_text("f 0.982reranker")
-    bars = [candidate.locator(".bar") for candidate in (base, other)]
-    widths = [bar.evaluate("bar => bar.style.width") for bar in bars]
-    assert [round(float(width.rstrip("%"))) for width in widths] == [2, 98]
-    other.click()  # the user may choose
-    expect(marks(page)).to_have_count(1)
-    expect(page.locator("details").first).to_contain_text("your choice")
+    text_box(page).press("Control+End")
+    page.keyboard.type(" Well.")
+    expect(page.locator(".mark.old")).to_have_text(["has", "go"])
+    expect(page.locator("#old")).to_contain_text("from before your last change")
+    expect(page.locator("#old")).to_contain_text("press Check")
+    expect(items(page)).to_have_count(0)
+    button(page, "Check").click()
+    expect(page.locator("#old")).to_be_hidden()
+    expect(items(page)).to_have_count(2)
+
+
+class Blocking(Scripted):
+    """Waits before it corrects a sentence that begins with Wait."""
+
+    def __init__(self):
+        super().__init__()
+        self.free = threading.Event()
+
+    def generate(self, sources, settings):
+        if any(text.startswith("Wait") for text in self.decode(sources)):
+            assert self.free.wait(60)
+        return super().generate(sources, settings)
+
+
+def test_progress_partial_results_and_cancel(browser):
+    engine = Blocking()
+    first, second = f"I has it. See https://{'a' * 6000} for more.", "Wait, he go."  # two requests
+    with served(judged_corrector(engine)) as address:
+        try:
+            for page in open_page(browser, address):
+                page.get_by_label("Check while I type").uncheck()
+                text_box(page).fill(f"{first}\n\n{second}")
+                text_box(page).press("Control+Home")  # the paragraph at the caret comes first
+                button(page, "Check").click()
+                expect(page.locator("#progress-text")).to_have_text("1 of 2 paragraphs checked")
+                expect(page.get_by_role("progressbar")).to_be_visible()
+                expect(marks(page)).to_have_text(["has"])
+                button(page, "Cancel").click()
+                expect(status(page)).to_have_text("Cancelled: 1 of 2 paragraphs checked. Press Check to go on.")
+                expect(marks(page)).to_have_text(["has"])
+                engine.free.set()
+                button(page, "Check").click()
+                expect(status(page)).to_have_text("2 corrections.")
+        finally:
+            engine.free.set()
+
+
+def test_markdown_is_a_setting(page):
+    text = "It is:\n\n    I has code\n\nIt go."
+    correct(page, text)
+    expect(marks(page)).to_have_text(["has", "go"])
+    page.get_by_label("The text is Markdown").check()
+    expect(marks(page)).to_have_text(["go"])
+
+
+@pytest.mark.parametrize(("name", "is_markdown"), [("letter.txt", False), ("notes.md", True)])
+def test_open_and_save(page, tmp_path, name, is_markdown):
+    path = tmp_path / name
+    path.write_text(TEXT)
+    with page.expect_file_chooser() as waiting:
+        button(page, "Open …").click()
+    waiting.value.set_files(path)
+    expect(text_box(page)).to_have_value(TEXT)
+    expect(page.get_by_label("The text is Markdown")).to_be_checked(checked=is_markdown)
+    expect(marks(page)).to_have_count(2)
+    button(page, "Accept all").click()
+    with page.expect_download() as download:
+        button(page, "Save").click()
+    assert Path(download.value.path()).read_text() == "I have one dog 😀. It went away."
+    assert download.value.suggested_filename == name
+    expect(status(page)).to_have_text(f"Saved as {name}.")
+
+
+def test_open_and_save_a_word_document(page, tmp_path):
+    path = tmp_path / "letter.docx"
+    document = Document()
+    document.add_paragraph().add_run(TEXT).bold = True
+    document.save(path)
+    page.locator("#file").set_input_files(path)
+    expect(text_box(page)).to_have_value(TEXT)
+    expect(marks(page)).to_have_count(2)
+    button(page, "Accept all").click()
+    with page.expect_download() as download:
+        button(page, "Save").click()
+    assert download.value.suggested_filename == "letter.docx"
+    saved = tmp_path / "saved.docx"
+    download.value.save_as(saved)
+    (paragraph,) = Document(saved).paragraphs
+    assert paragraph.text == "I have one dog 😀. It went away."
+    assert all(run.bold for run in paragraph.runs if run.text)
+
+
+def test_a_file_that_is_no_text_is_refused(page, tmp_path):
+    path = tmp_path / "picture.txt"
+    path.write_bytes(b"\xff\xfe\x00")
+    text_box(page).fill("A draft.")
+    page.locator("#file").set_input_files(path)
+    expect(page.get_by_role("alert")).to_contain_text("picture.txt is no text in UTF-8")
+    expect(text_box(page)).to_have_value("A draft.")
+
+
+def test_words_of_the_dictionary_are_left_alone(page):
+    correct(page)
+    items(page).nth(1).click()
+    button(page, "Add “go” to my dictionary").click()
+    expect(marks(page)).to_have_text(["has"])
+    page.locator("#dictionary summary").click()
+    page.get_by_label("Word", exact=True).fill("Has")
+    button(page, "Add").click()
+    expect(marks(page)).to_have_count(0)
+    page.reload()
+    expect(page.locator("#words-count")).to_have_text("2")
+    page.locator("#dictionary summary").click()
+    button(page, "Remove “Has”").click()
+    expect(marks(page)).to_have_text(["has"])
 
 
 def test_by_keyboard_alone(page):
     keys = page.keyboard
-    page.get_by_role("textbox", name="Your text").focus()
+    text_box(page).focus()
     keys.type(TEXT)
     keys.press("Control+Enter")
-    expect(marks(page)).to_have_count(3)
-    reach(page, ".mark")
+    expect(marks(page)).to_have_count(2)
+    text_box(page).press("Control+Home")
+    keys.press("F8")
+    expect(items(page).first).to_be_focused()
+    keys.press("F8")
+    expect(items(page).nth(1)).to_be_focused()
+    keys.press("Shift+F8")
+    expect(items(page).first).to_be_focused()
     keys.press("a")
+    expect(status(page)).to_have_text(f"Accepted: {AGREEMENT}.")
+    expect(items(page).first).to_be_focused()
+    keys.press("Escape")
+    expect(text_box(page)).to_be_focused()
+    keys.press("F8")
     keys.press("d")
-    expect(page.get_by_role("status")).to_have_text("Dismissed: “dog” to “dogs”: singular, plural.")
-    states = [mark.get_attribute("data-state") for mark in marks(page).all()]
-    assert states == ["accepted", "dismissed", "open"]
-    reach(page, "#threshold")
-    for _ in range(5):
-        keys.press("ArrowLeft")  # 0.94: the reranker's suggestions are chosen
+    expect(text_box(page)).to_have_value("I have one dog 😀. It go.")
     expect(marks(page)).to_have_count(0)
-    keys.press("End")
-    reach(page, "summary")
-    keys.press("Enter")
-    reach(page, ".candidate:nth-child(1)")
-    assert page.locator("details").first.get_attribute("open") is not None
-
-
-@pytest.mark.parametrize("key", ["Enter", "Space"])
-def test_the_keyboard_reaches_the_buttons_of_every_mark(page, key):
-    correct(page)
-    reach(page, ".mark")
-    page.keyboard.press(key)
-    expect(page.locator("#accept")).to_be_focused()
-    expect(page.locator("#about-what")).to_have_text("“has” to “have”: subject–verb agreement")
-    page.keyboard.press(key)
-    expect(marks(page).nth(0)).to_have_attribute("data-state", "accepted")
-    expect(marks(page).nth(1)).to_be_focused()
-    page.keyboard.press(key)
-    page.keyboard.press("Tab")
-    expect(page.locator("#dismiss")).to_be_focused()
-    page.keyboard.press(key)
-    expect(marks(page).nth(1)).to_have_attribute("data-state", "dismissed")
-    expect(marks(page).nth(2)).to_be_focused()
-    page.keyboard.press(key)
-    page.keyboard.press("Escape")
-    expect(marks(page).nth(2)).to_be_focused()
-    page.keyboard.press(key)
-    page.keyboard.press("a")  # the shortcut of the button
-    expect(marks(page).nth(2)).to_have_attribute("data-state", "accepted")
-
-
-def reach(page, selector):
-    """Press Tab until an element has the focus."""
-    for _ in range(40):
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"{selector} can't be reached with the keyboard")
 
 
 def test_a_text_is_never_html(page):
@@ -221,22 +340,33 @@ def test_a_text_is_never_html(page):
     correct(page, text)
     assert marks(page).count() >= 1
     assert page.title() == "btr: correct a text"
-    assert page.locator("#result script, #result img, details script, details img").count() == 0
-    page.get_by_role("button", name="Dismiss all").click()
+    assert page.locator("main script, main img").count() == 0
     assert copied(page) == text
 
 
 def test_the_page_shows_errors_of_the_server(page):
-    page.get_by_role("textbox", name="Your text").fill("a " * 30_000)
-    page.get_by_role("button", name="Correct", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("this server accepts 50,000 at a time")
+    answer = {"status": 413, "json": {"detail": "the text is too long."}}
+    page.route("**/v1/correct/stream", lambda route: route.fulfill(**answer), times=1)
+    text_box(page).fill(TEXT)
+    expect(page.get_by_role("alert")).to_have_text("the text is too long.")
+    correct(page)
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_the_names_of_the_models_are_requested_again_after_an_error(page):
+    page.route("**/v1/models", lambda route: route.fulfill(status=503, json={}), times=1)
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("503")
+    correct(page)
+    page.locator("#details > summary").click()
+    expect(page.locator("#models")).to_have_text("scripted, edits of at least 50 % confidence")
 
 
 def test_the_page_asks_for_the_token(browser):
-    with served(scripted(), token="sesame") as address:
+    with served(judged_corrector(), token="sesame") as address:
         for page in open_page(browser, address):
             page.get_by_label("This server asks for a token").fill("sesame")
-            page.get_by_role("textbox", name="Your text").fill(TEXT)
-            page.get_by_role("button", name="Use it").click()
-            expect(marks(page)).to_have_count(3)
+            text_box(page).fill(TEXT)
+            button(page, "Use it").click()
+            expect(marks(page)).to_have_count(2)
             expect(page.get_by_label("This server asks for a token")).to_be_hidden()

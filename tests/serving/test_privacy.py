@@ -46,7 +46,7 @@ class Client:
     def __init__(self, length, path="/v1/correct", headers=None):
         sent = {"host": "localhost", "content-length": str(length), **(headers or {})}
         encoded = [(name.encode(), value.encode()) for name, value in sent.items()]
-        self.scope = {"type": "http", "method": "POST", "path": path, "headers": encoded}
+        self.scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": encoded}
         self.parts = asyncio.Queue()
         self.status = 499
 

@@ -1,111 +1,46 @@
 """The HTTP API and the page."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from btr import __version__
 from btr.corpus.candidates import Candidates
-from btr.correction.blocks import BATCH_CHARACTERS
 from btr.correction.corrector import Corrector
-from btr.correction.records import CorrectedBlock, Correction
-from btr.correction.selection import ScoredCandidates
-from btr.errors import InputError
-from btr.serving import languagetool, log, schemas
-from btr.serving.batcher import Batcher, Finish, QueueFull, WorkerStopped
-from btr.serving.errors import RequestError, internal_error, too_many_requests
+from btr.correction.records import CorrectedSentence
+from btr.correction.variants import offered_profiles
+from btr.serving import languagetool, schemas, streaming
+from btr.serving.document_paths import add_documents
+from btr.serving.errors import RequestError, internal_error
+from btr.serving.forms import MULTIPART, read_fields
 from btr.serving.guard import Guard
-from btr.serving.jobs import Job, Result, Worker, cut_paragraphs, size
 from btr.serving.limits import Limits
-from btr.serving.monitoring import Monitoring
+from btr.serving.service import WORKER_STOPPED, Service
+from btr.serving.word_paths import add_words
 
-WORKER_STOPPED = "a thread of the server has ended; start the server again."
-PAGES = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/docs": ("docs.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
+MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
 }
+PAGE_FOLDER = files("btr.serving") / "page"
+PAGES = {f"/{file.name}": file.name for file in PAGE_FOLDER.iterdir() if not file.name.endswith(".html")}
+PAGES |= {"/": "index.html", "/docs": "docs.html"}
 DESCRIPTION = (
     "Grammatical error correction with reranking. An error is a status and one sentence: 400 or 422 the request is "
     "malformed, 401 a token is needed, 403 the web site is not allowed, 408 the request did not arrive in time, 413 it "
     "is too long, 503 there are too many requests (Retry-After says when to try again), 504 it took too long."
 )
-
-
-class Service:
-    """A corrector, and the batcher that shares it among the requests."""
-
-    def __init__(self, corrector: Corrector, limits: Limits) -> None:
-        self.corrector, self.limits = corrector, limits
-        self.monitoring = Monitoring()
-        self.worker = Worker(corrector)
-        self.parser = ThreadPoolExecutor(1, "btr-parser")
-        self.batcher: Batcher[Job, Result] = Batcher(self.run_models, size, BATCH_CHARACTERS, limits.max_requests)
-        self.monitoring.open_requests.set_function(lambda: len(self.batcher.open))
-
-    def run_models(self, jobs: Sequence[Job]) -> Sequence[Finish[Result]]:
-        """Run the models on a batch. A failure is logged here, since each job may succeed when it is tried alone."""
-        self.monitoring.batch_items.observe(len(jobs))
-        try:
-            with self.monitoring.batch_seconds.time():
-                return self.worker.run(jobs)
-        except BaseException:
-            if len(jobs) > 1:
-                self.monitoring.failed_batches.inc()
-                log.logger.warning("batch failed", exc_info=True, extra={"fields": {"items": len(jobs)}})
-            raise
-
-    async def run(self, jobs: Sequence[Job]) -> list[Result]:
-        """Return the results of a request's jobs; errors become answers."""
-        try:
-            return await self.batcher.run(jobs)
-        except QueueFull:
-            raise too_many_requests() from None
-        except WorkerStopped:
-            raise RequestError(503, WORKER_STOPPED) from None
-        except InputError as error:  # the models can't read this input
-            raise RequestError(422, str(error)) from None
-
-    async def correct(
-        self, request: Request, text: str, *, markdown: bool = False, candidate_edits: bool = False
-    ) -> Correction:
-        """Correct a text."""
-        self.check_length(len(text))
-        # Deeply nested Markdown takes seconds to parse: other requests must not wait for it.
-        loop = asyncio.get_running_loop()
-        jobs = await loop.run_in_executor(self.parser, cut_paragraphs, text, markdown, candidate_edits)
-        blocks = cast("list[CorrectedBlock]", await self.run(jobs))
-        correction = Correction.join(blocks, self.corrector.signature)
-        sentences, edits = len(correction.sentences), len(correction.edits)
-        self.monitoring.sentences.inc(sentences)
-        self.monitoring.edits.inc(edits)
-        request.state.counts = {"characters": len(text), "sentences": sentences, "edits": edits}
-        return correction
-
-    async def score(self, row: Candidates) -> ScoredCandidates:
-        """Score the candidates of a sentence, and decide among them."""
-        self.check_length(size(row))
-        (scored,) = await self.run([row])
-        return cast(ScoredCandidates, scored)
-
-    def check_length(self, characters: int) -> None:
-        """Refuse a text that is too long."""
-        limit = self.limits.max_characters
-        if characters > limit:
-            raise RequestError(413, f"the text has {characters:,} characters; this server accepts {limit:,} at a time.")
 
 
 def make_app(corrector: Corrector, limits: Limits) -> ASGIApp:
@@ -126,7 +61,9 @@ def make_app(corrector: Corrector, limits: Limits) -> ASGIApp:
     api.add_exception_handler(RequestError, answer_request_error)
     api.add_exception_handler(Exception, answer_defect)
     add_correction(api, service)
+    add_documents(api, service)
     add_languagetool(api, service)
+    add_words(api, service)
     add_pages(api, service)
     paths = frozenset(PAGES) | frozenset(api.openapi()["paths"]) | {"/metrics", "/openapi.json"}
     app: ASGIApp = Guard(api, limits, service.monitoring, paths)
@@ -142,8 +79,18 @@ def add_correction(api: FastAPI, service: Service) -> None:
     @api.post("/v1/correct", response_model=schemas.CorrectResponse, response_model_exclude_unset=True, tags=["btr"])
     async def correct(body: schemas.CorrectRequest, request: Request) -> Any:
         """Correct a text: each sentence's edits, candidates and the decision among them."""
-        correction = await service.correct(request, body.text, markdown=body.markdown, candidate_edits=True)
+        correction = await service.correct(
+            request, body.text, markdown=body.markdown, candidate_edits=True, options=body.options
+        )
         return correction.to_dict()
+
+    lines = {"200": {"description": "One JSON object per line.", "content": {streaming.MEDIA_TYPE: {}}}}
+
+    @api.post("/v1/correct/stream", tags=["btr"], openapi_extra={"responses": lines})
+    async def stream(body: schemas.CorrectRequest, request: Request) -> Response:
+        """Correct a text paragraph by paragraph: the number of paragraphs, each with its result, then `done`."""
+        results = service.stream(request, body.text, markdown=body.markdown, options=body.options)
+        return await streaming.respond(results)
 
     @api.post("/v1/score", tags=["btr"])
     async def score(body: schemas.ScoreRequest) -> schemas.ScoreResponse:
@@ -156,6 +103,8 @@ def add_correction(api: FastAPI, service: Service) -> None:
     async def models() -> schemas.ModelsResponse:
         """Show the models and settings of this server."""
         corrector = service.corrector
+        profiles = offered_profiles(corrector)
+        cutoff = corrector.settings.cutoff
         return schemas.ModelsResponse(
             model=corrector.model_name,
             reranker=corrector.reranker_name,
@@ -163,7 +112,9 @@ def add_correction(api: FastAPI, service: Service) -> None:
             threshold=corrector.settings.threshold,
             at_least=corrector.settings.at_least,
             judge=corrector.judge.signature if corrector.judge else None,
-            cutoff=corrector.settings.cutoff,
+            cutoff=cutoff,
+            profiles=[schemas.OfferedProfile.model_validate(each) for each in profiles],
+            profile=next((each.name for each in profiles if cutoff is not None and each.cutoff == cutoff), None),
             signature=corrector.signature,
             max_characters=service.limits.max_characters,
         )
@@ -171,25 +122,53 @@ def add_correction(api: FastAPI, service: Service) -> None:
     @api.get("/health", tags=["server"])
     async def health() -> schemas.HealthResponse:
         """Show whether the server works; if not, the status is 503, and it must be started again."""
-        if not service.batcher.is_alive:
-            raise RequestError(503, WORKER_STOPPED)
+        check_alive(service)
         return schemas.HealthResponse()
+
+
+def check_alive(service: Service) -> None:
+    """Refuse if no request would get an answer."""
+    if not service.batcher.is_alive:
+        raise RequestError(503, WORKER_STOPPED)
 
 
 def add_languagetool(api: FastAPI, service: Service) -> None:
     """Add the paths of LanguageTool's protocol."""
 
-    form = {"application/x-www-form-urlencoded": {"schema": schemas.CheckRequest.model_json_schema()}}
+    form = {"schema": schemas.CheckRequest.model_json_schema()}
+    content = {"application/x-www-form-urlencoded": form, MULTIPART: form}
 
-    @api.post("/v2/check", tags=["LanguageTool"], openapi_extra={"requestBody": {"content": form, "required": True}})
     async def check(request: Request) -> Any:
         """Correct a text as a LanguageTool server does; other fields of its clients are ignored."""
-        body = languagetool.read_form(request.url.query, await request.body())
+        body = languagetool.read_check(await read_fields(request))
         language = languagetool.find_language(body.language)
         text = languagetool.read_text(body.text, body.data)
         correction = await service.correct(request, text.plain)
         rule_filter = languagetool.RuleFilter.from_request(body)
-        return languagetool.write_answer(text, language, correction.sentences, rule_filter)
+        is_complete = correction.complete is not False
+        sentences: Sequence[CorrectedSentence] = correction.sentences
+        if body.level == "picky":
+            sentences = [languagetool.with_picky_edits(sentence) for sentence in sentences]
+        return languagetool.write_answer(text, language, sentences, rule_filter, is_complete)
+
+    api.post("/v2/check", tags=["LanguageTool"], openapi_extra={"requestBody": {"content": content}})(check)
+    api.get("/v2/check", tags=["LanguageTool"], include_in_schema=False)(check)
+
+    @api.get("/v2/healthcheck", tags=["LanguageTool"])
+    async def healthcheck() -> Response:
+        """Say OK if the server works."""
+        check_alive(service)
+        return PlainTextResponse("OK")
+
+    @api.get("/v2/info", tags=["LanguageTool"])
+    async def info() -> Any:
+        """Show the software and its version."""
+        return {"software": languagetool.SOFTWARE}
+
+    @api.get("/v2/maxtextlength", tags=["LanguageTool"])
+    async def max_text_length() -> Response:
+        """Show how many characters a text may have."""
+        return PlainTextResponse(str(service.limits.max_characters))
 
     @api.get("/v2/languages", tags=["LanguageTool"])
     async def languages() -> Any:
@@ -199,17 +178,16 @@ def add_languagetool(api: FastAPI, service: Service) -> None:
 
 def add_pages(api: FastAPI, service: Service) -> None:
     """Add the page, the description of the API, and `/metrics`."""
-    folder = files("btr.serving") / "page"
 
-    def add(path: str, name: str, media_type: str) -> None:
-        content = (folder / name).read_bytes()
+    def add(path: str, name: str) -> None:
+        content, media_type = (PAGE_FOLDER / name).read_bytes(), MEDIA_TYPES[Path(name).suffix]
 
         @api.get(path, include_in_schema=False)
         async def page() -> Response:
             return Response(content, media_type=media_type)
 
-    for path, (name, media_type) in PAGES.items():
-        add(path, name, media_type)
+    for path, name in PAGES.items():
+        add(path, name)
 
     @api.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from queue import Queue
 from threading import Condition, Thread
@@ -26,35 +26,31 @@ class WorkerStopped(Exception):  # noqa: N818 (named like the other)
 
 
 class Task(Generic[Item, Result]):
-    """A request: items of which some may be finished, some running and some waiting."""
+    """A request: items of which some may be finished, some running and some waiting.
 
-    def __init__(self, items: Sequence[Item]) -> None:
-        self.items = items
+    At most `per_batch` (in units of size) of a batch are its items; one item always fits.
+    """
+
+    def __init__(self, items: Sequence[Item], per_batch: int) -> None:
+        self.items, self.per_batch = items, per_batch
         self.started = 0  # items
-        self.results: dict[int, Result] = {}
+        self.is_over = False  # the client went away, or an item failed
         self.loop = asyncio.get_running_loop()
-        self.answer: asyncio.Future[list[Result]] = self.loop.create_future()
+        self.finished: asyncio.Queue[Result | Exception] = asyncio.Queue()  # in the order of the items
 
-    def add_result(self, index: int, result: Result | Exception) -> None:
-        """Store an item's result. The answer is complete with the last result, or the first error."""
-        if isinstance(result, Exception):
-            self._set_answer(result)
-            return
-        self.results[index] = result
-        if len(self.results) == len(self.items):
-            self._set_answer([self.results[k] for k in range(len(self.items))])
-
-    def _set_answer(self, answer: list[Result] | Exception) -> None:
-        def set_answer() -> None:
-            if self.answer.done():
-                return
-            if isinstance(answer, Exception):
-                self.answer.set_exception(answer)
-            else:
-                self.answer.set_result(answer)
-
+    def add_result(self, result: Result | Exception) -> None:
+        """Store the next item's result. An error is the last one."""
+        self.is_over = self.is_over or isinstance(result, Exception)
         with suppress(RuntimeError):  # the event loop is closed: no client is left
-            self.loop.call_soon_threadsafe(set_answer)
+            self.loop.call_soon_threadsafe(self.finished.put_nowait, result)
+
+    async def results(self) -> AsyncIterator[Result]:
+        """Yield the items' results in order, each as soon as it is finished; raise the first error."""
+        for _ in self.items:
+            result = await self.finished.get()
+            if isinstance(result, Exception):
+                raise result
+            yield result
 
 
 Batch = list[tuple[Task[Item, Result], int]]  # items, by their task and index
@@ -64,7 +60,7 @@ class Batcher(Generic[Item, Result]):
     """Takes items of the waiting requests in turn, up to a budget, and runs the models on all of them at once.
 
     `run_models` returns a function per item, which finishes it in another thread. Meanwhile the models run on the next
-    batch, and each client gets its answer as soon as it is finished. A request goes to the end of the queue after each
+    batch, and each client gets each result as soon as it is finished. A request goes to the end of the queue after each
     item, so that short requests don't wait for long ones. If a batch fails, its items are tried one by one, so that
     only the requests that cause the failure get an error.
     """
@@ -94,22 +90,23 @@ class Batcher(Generic[Item, Result]):
         """Whether both threads run; without them no request gets an answer."""
         return all(thread.is_alive() for thread in self._threads)
 
-    async def run(self, items: Sequence[Item]) -> list[Result]:
-        """Return the results of a request's items. If it is cancelled, waiting items are dropped."""
-        if not items:
-            return []
+    @contextmanager
+    def submit(self, items: Sequence[Item], per_batch: int | None = None) -> Iterator[Task[Item, Result]]:
+        """Accept a request. Once its client leaves the context, waiting items are dropped."""
         if len(self.open) >= self.max_requests or self._closed:
             raise QueueFull
         if not self.is_alive:
             raise WorkerStopped
-        task: Task[Item, Result] = Task(items)
+        task: Task[Item, Result] = Task(items, self.budget if per_batch is None else per_batch)
         self.open.add(task)
-        with self._ready:
-            self._waiting.append(task)
-            self._ready.notify()
+        if items:
+            with self._ready:
+                self._waiting.append(task)
+                self._ready.notify()
         try:
-            return await task.answer
+            yield task
         finally:
+            task.is_over = True
             self.open.discard(task)
             with self._ready, suppress(ValueError):
                 self._waiting.remove(task)
@@ -142,13 +139,13 @@ class Batcher(Generic[Item, Result]):
 
     def _finish_next_batch(self) -> bool:
         unfinished = self._unfinished.get()
-        for (task, index), finish in zip(*unfinished or ((), ())):
-            if task.answer.done():  # the client went away, or another item failed
+        for (task, _), finish in zip(*unfinished or ((), ())):
+            if task.is_over:
                 continue
             try:
-                task.add_result(index, finish())
+                task.add_result(finish())
             except BaseException as error:
-                task.add_result(index, as_exception(error))
+                task.add_result(as_exception(error))
         return unfinished is not None
 
     def _wait_for_batch(self) -> Batch[Item, Result]:
@@ -166,19 +163,26 @@ class Batcher(Generic[Item, Result]):
 
     def _next_batch(self) -> Batch[Item, Result]:
         batch: Batch[Item, Result] = []
-        budget = self.budget
+        taken: Counter[Task[Item, Result]] = Counter()  # sizes
+        postponed = []  # tasks that have their share of this batch
         while self._waiting:
             task = self._waiting[0]
-            budget -= self.size(task.items[task.started])
-            if batch and budget < 0:
+            if task.is_over:
+                self._waiting.popleft()
+                continue
+            size = self.size(task.items[task.started])
+            if task in taken and taken[task] + size > task.per_batch:
+                postponed.append(self._waiting.popleft())
+                continue
+            if batch and taken.total() + size > self.budget:
                 break
             self._waiting.popleft()
-            if task.answer.done():  # one of its items failed
-                continue
             batch.append((task, task.started))
+            taken[task] += size
             task.started += 1
             if task.started < len(task.items):
                 self._waiting.append(task)
+        self._waiting.extend(postponed)
         return batch
 
     def _run(self, items: Sequence[Item]) -> Sequence[Finish[Result]]:

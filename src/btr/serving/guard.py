@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import ipaddress
+import re
 import socket
 import time
 from contextlib import suppress
@@ -13,12 +14,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from btr.serving import log
 from btr.serving.errors import RequestError, internal_error, too_many_requests
-from btr.serving.limits import Limits
+from btr.serving.forms import MULTIPART
+from btr.serving.limits import MAX_DOCUMENT, Limits
 from btr.serving.monitoring import Monitoring
 
 CLIENT_GONE = 499  # the client closed the connection; this status is only in the log
 MAX_DISCARDED = 1 << 25  # bytes of a refused body that are read and discarded: who still sends reads no answer
-PROTECTED = "/v1/", "/v2/check", "/metrics"  # the paths that need the token
+ANSWER_SECONDS = 5.0  # beyond the limit of time, to write an answer with what is done
+STREAMS = frozenset({"/v1/correct/stream"})  # answers that have a limit of time per paragraph
+DOCUMENTS = "/v1/document"  # the paths whose bodies may be as large as a file
+PROTECTED = "/v1/", "/v2/check", "/v2/words", "/metrics"  # the paths that need the token
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -79,28 +84,27 @@ class Guard:
             if is_protected and not is_in_form:
                 self.check_token(token)
         except RequestError:
-            await self.read_body(headers, receive, discard=True)  # who still sends reads no answer
+            await self.read_body(scope, receive, discard=True)  # who still sends reads no answer
             raise
-        body = await self.read_body(headers, receive)
+        body = await self.read_body(scope, receive)
         self.body_bytes += len(body)
         try:
             if is_protected and is_in_form:
-                self.check_token(read_api_key(body))
+                self.check_token(read_api_key(scope, body))
             await self.run_app(scope, body, receive, send)
         finally:
             self.body_bytes -= len(body)
 
     async def run_app(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Let the application answer, unless the client goes away or the time is up."""
-        try:
-            body.decode()
-        except UnicodeDecodeError:
-            raise RequestError(400, "the body is not UTF-8.") from None
+        check_utf8(scope, body)
         running = asyncio.ensure_future(self.app(scope, replay(body), send))
         gone = asyncio.ensure_future(wait_for_disconnect(receive))
         seconds = self.limits.timeout
+        # The application ends in time by itself, with what is done; streams go on as long as paragraphs come.
+        limit = None if scope["path"] in STREAMS else seconds + ANSWER_SECONDS
         try:
-            await asyncio.wait({running, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({running, gone}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 running.result()
             elif not gone.done():
@@ -147,12 +151,15 @@ class Guard:
             why = "this token is not the server's" if sent else "a token is needed, as 'Authorization: Bearer TOKEN'"
             raise RequestError(401, f"{why}.", {"WWW-Authenticate": "Bearer"})
 
-    async def read_body(self, headers: Headers, receive: Receive, *, discard: bool = False) -> bytes:
+    async def read_body(self, scope: Scope, receive: Receive, *, discard: bool = False) -> bytes:
         """Return the body if it is not too large and arrives in time; b"" if it is to be discarded.
 
-        All bodies in memory together are no larger than those of `max_requests` requests can be.
+        All bodies in memory together are no larger than those of `max_requests` requests can be, and one document.
         """
-        max_body, length = self.limits.max_body, headers.get("content-length", "0")
+        is_document = scope["path"].startswith(DOCUMENTS)
+        max_body = self.limits.max_body + (MAX_DOCUMENT if is_document else 0)
+        max_memory = self.limits.max_requests * self.limits.max_body + (MAX_DOCUMENT if is_document else 0)
+        length = Headers(scope=scope).get("content-length", "0")
         size = int(length) if length.isdigit() and int(length) > MAX_DISCARDED else 0
         has_more, is_full = size <= MAX_DISCARDED, False
         body = bytearray()
@@ -164,7 +171,7 @@ class Guard:
                         raise RequestError(CLIENT_GONE, "the client went away.")
                     part = message.get("body", b"")
                     size += len(part)
-                    is_full = is_full or (self.body_bytes + len(part) > self.limits.max_requests * max_body)
+                    is_full = is_full or self.body_bytes + len(part) > max_memory
                     if discard or size > max_body or is_full:
                         self.drop(body)
                     else:
@@ -208,9 +215,23 @@ def read_bearer(headers: Headers) -> str | None:
     return token if scheme.lower() == "bearer" else None
 
 
-def read_api_key(form: bytes) -> str | None:
-    """Return the token that a form has as `apiKey`."""
-    return next(iter(parse_qs(form.decode(errors="replace")).get("apiKey", [])), None)
+def read_api_key(scope: Scope, body: bytes) -> str | None:
+    """Return the token that a query or form has as `apiKey`."""
+    part = re.search(rb'name="apiKey"\r\n(?:[^\r\n]+\r\n)*\r\n([!-~]+)\r\n', body)  # in a form in parts
+    if part:
+        return part[1].decode()
+    fields = scope["query_string"].decode(errors="replace"), body.decode(errors="replace")
+    return next((key for text in fields for key in parse_qs(text).get("apiKey", [])), None)
+
+
+def check_utf8(scope: Scope, body: bytes) -> None:
+    """Refuse a body that is not UTF-8, unless it is a form in parts, where a file need not be text."""
+    if Headers(scope=scope).get("content-type", "").lower().startswith(MULTIPART):
+        return
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        raise RequestError(400, "the body is not UTF-8.") from None
 
 
 def netloc(url: str) -> str | None:

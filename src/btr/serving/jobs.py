@@ -24,15 +24,40 @@ class Paragraph(NamedTuple):
 
     block: Block
     candidate_edits: bool
+    corrector: Corrector
+
+
+class Part(NamedTuple):
+    """Characters `start` to `end` of a text: a paragraph with what follows it and is no prose, as blank lines."""
+
+    start: int
+    end: int
+    jobs: list["Job"]
 
 
 Job = Paragraph | Candidates
 Result = CorrectedBlock | ScoredCandidates
 
 
-def cut_paragraphs(text: str, markdown: bool, candidate_edits: bool) -> list[Job]:
+def cut_paragraphs(text: str, markdown: bool, candidate_edits: bool, corrector: Corrector) -> list[Job]:
     """Return a job for each block of a text."""
-    return [Paragraph(block, candidate_edits) for block in cut_blocks(io.StringIO(text, newline="\n"), markdown)]
+    blocks = cut_blocks(io.StringIO(text, newline="\n"), markdown)
+    return [Paragraph(block, candidate_edits, corrector) for block in blocks]
+
+
+def cut_parts(text: str, markdown: bool, corrector: Corrector) -> list[Part]:
+    """Cut a text into parts that are streamed one by one; offsets of a part's jobs begin at the part."""
+    groups: list[list[Block]] = []
+    for block in cut_blocks(io.StringIO(text, newline="\n"), markdown):
+        if not groups or (block.prose and any(other.prose for other in groups[-1])):
+            groups.append([])
+        groups[-1].append(block)
+    parts = []
+    for group in groups:
+        start, end = group[0].start, group[-1].start + len(group[-1].text)
+        moved = [block._replace(start=block.start - start) for block in group]
+        parts.append(Part(start, end, [Paragraph(block, True, corrector) for block in moved]))
+    return parts
 
 
 def size(job: Job) -> int:
@@ -43,26 +68,34 @@ def size(job: Job) -> int:
 
 
 class Worker:
-    """Runs one corrector on batches of jobs."""
+    """Runs one corrector, and variants of it, on batches of jobs."""
 
     def __init__(self, corrector: Corrector) -> None:
         self.corrector = corrector
-        for finish in self.run(cut_paragraphs(WARM_UP, markdown=False, candidate_edits=True)):
+        for finish in self.run(cut_paragraphs(WARM_UP, False, True, corrector)):
             finish()  # a defect of the models shows before the server starts
 
     def run(self, jobs: Sequence[Job]) -> list[Finish[Result]]:
         """Run the models on all jobs; return a function per job that computes its result without the models."""
+        paragraphs: dict[Corrector, list[Paragraph]] = {}
+        for job in jobs:
+            if isinstance(job, Paragraph):
+                paragraphs.setdefault(job.corrector, []).append(job)
         try:
-            examined = iter(self.corrector.examine([job.block for job in jobs if isinstance(job, Paragraph)]))
+            examined = {
+                corrector: iter(corrector.examine([job.block for job in group]))
+                for corrector, group in paragraphs.items()
+            }
             scored = self.score([job for job in jobs if isinstance(job, Candidates)])
             return [
-                partial(describe_and_forget, next(examined), job.candidate_edits)
+                partial(describe_and_forget, next(examined[job.corrector]), job.candidate_edits)
                 if isinstance(job, Paragraph)
                 else next(scored)
                 for job in jobs
             ]
         finally:
-            self.corrector.forget_words()
+            for corrector in {self.corrector, *paragraphs}:
+                corrector.forget_words()
 
     def score(self, rows: Sequence[Candidates]) -> Iterator[Finish[Result]]:
         """Score the rows that don't cost too much, and refuse the others."""

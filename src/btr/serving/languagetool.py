@@ -2,17 +2,16 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
-from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
 from btr import __version__
 from btr.correction.changes import Change
+from btr.correction.reasons import explanation_of, name_of
 from btr.correction.records import CorrectedSentence
 from btr.serving.errors import RequestError
 from btr.serving.schemas import CheckRequest, check_plain
@@ -24,37 +23,23 @@ LANGUAGES: list[dict[str, str]] = [
     {"name": "English", "code": "en", "longCode": "en"},
     *({"name": f"English ({name})", "code": "en", "longCode": f"en-{code}"} for code, name in VARIANTS.items()),
 ]
+SOFTWARE: Json = {
+    "name": "btr",
+    "version": __version__,
+    "buildDate": "",
+    "apiVersion": 1,
+    "premium": False,
+    "status": "",
+}
 WORD = re.compile(r"\s*(?:[\w'’-]+|\S)")
 WORD_BEFORE = re.compile(r"(?:[\w'’-]+|\S)\s*\Z")
+PICKY_CUTOFF = 0.2  # the confidence that an edit must have if a client asks for level=picky
 CONTEXT = 40  # characters on each side of a match
 GRAMMAR = "GRAMMAR", "Grammar", "grammar"
 CATEGORIES = {  # by the last part of an ERRANT type: LanguageTool's id, its name, and the kind of issue
     "SPELL": ("TYPOS", "Possible Typo", "misspelling"),
     "PUNCT": ("PUNCTUATION", "Punctuation", "typographical"),
     "ORTH": ("CASING", "Capitalization", "typographical"),
-}
-EXPLANATIONS = {  # by the last part of an ERRANT type
-    "SPELL": "spelling",
-    "PUNCT": "punctuation",
-    "ORTH": "upper and lower case, or spaces",
-    "DET": "an article or determiner",
-    "PREP": "a preposition",
-    "SVA": "agreement of subject and verb",
-    "TENSE": "the verb's tense",
-    "FORM": "the word's form",
-    "NUM": "singular or plural",
-    "INFL": "inflection",
-    "POSS": "the possessive",
-    "WO": "word order",
-    "NOUN": "a noun",
-    "VERB": "a verb",
-    "ADJ": "an adjective",
-    "ADV": "an adverb",
-    "PRON": "a pronoun",
-    "CONJ": "a conjunction",
-    "PART": "a particle",
-    "CONTR": "a contraction",
-    "MORPH": "the form of a word",
 }
 
 
@@ -91,17 +76,13 @@ class RuleFilter:
         return not names & self.disabled and (not self.enabled_only or bool(names & self.enabled))
 
 
-def read_form(query: str, body: bytes) -> CheckRequest:
-    """Parse a request: the query and a form. The Content-Type is ignored, since LTeX calls its form JSON."""
+def read_check(fields: Mapping[str, str]) -> CheckRequest:
+    """Check the fields of a request; empty ones count as absent, since clients send them so."""
     try:
-        parse = partial(parse_qsl, keep_blank_values=True, errors="strict")
-        fields = [*parse(query), *parse(body.decode())]
-        return CheckRequest.model_validate({name: value for name, value in fields if value or name == "text"})
+        return CheckRequest.model_validate({name: value for name, value in fields.items() if value or name == "text"})
     except ValidationError as error:
         problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
         raise RequestError(400, f"{'; '.join(problems)}.") from None
-    except UnicodeDecodeError:
-        raise RequestError(400, "the form is not UTF-8.") from None
 
 
 def find_language(code: str) -> dict[str, str]:
@@ -150,7 +131,11 @@ def utf16_length(char: str) -> int:
 
 
 def write_answer(
-    text: MarkedText, language: dict[str, str], sentences: Sequence[CorrectedSentence], rule_filter: RuleFilter
+    text: MarkedText,
+    language: dict[str, str],
+    sentences: Sequence[CorrectedSentence],
+    rule_filter: RuleFilter,
+    is_complete: bool = True,
 ) -> Json:
     """Return LanguageTool's answer to `/v2/check`."""
     matches = []
@@ -160,15 +145,8 @@ def write_answer(
             if match and rule_filter.accepts(match["rule"]["id"], match["rule"]["category"]["id"]):
                 matches.append(match)
     return {
-        "software": {
-            "name": "btr",
-            "version": __version__,
-            "buildDate": "",
-            "apiVersion": 1,
-            "premium": False,
-            "status": "",
-        },
-        "warnings": {"incompleteResults": False},
+        "software": SOFTWARE,
+        "warnings": {"incompleteResults": not is_complete},
         "language": {
             "name": language["name"],
             "code": language["longCode"],
@@ -177,6 +155,16 @@ def write_answer(
         "matches": matches,
         "sentenceRanges": [[text.spans[each.start][0], text.spans[each.end - 1][1]] for each in sentences],
     }
+
+
+def with_picky_edits(sentence: CorrectedSentence) -> CorrectedSentence:
+    """Return a sentence whose edits are those of a lower cut-off: the surest first, and none beside a surer one."""
+    edits = list(sentence.edits)
+    for edit in sentence.alternatives or ():
+        is_sure = edit.confidence is not None and edit.confidence >= PICKY_CUTOFF
+        if is_sure and all(edit.end < other.start or other.end < edit.start for other in edits):
+            edits.append(edit)
+    return replace(sentence, edits=tuple(sorted(edits, key=lambda edit: edit.start)))
 
 
 def widen_all(plain: str, sentence: CorrectedSentence) -> list[Change]:
@@ -235,7 +223,7 @@ def write_match(text: MarkedText, sentence: CorrectedSentence, change: Change) -
     return {
         "message": message,
         "shortMessage": name,
-        "replacements": [{"value": change.replacement}],
+        "replacements": [{"value": value} for value in replacements_of(sentence, change)],
         "offset": offset,
         "length": stop - offset,
         "context": {
@@ -247,7 +235,7 @@ def write_match(text: MarkedText, sentence: CorrectedSentence, change: Change) -
         "type": {"typeName": "Other"},
         "rule": {
             "id": change.types[0].replace(":", "_"),
-            "description": explain(change.types),
+            "description": explain(change.types[:1]),
             "issueType": issue,
             "category": {"id": category, "name": name},
         },
@@ -267,8 +255,15 @@ def confidence_of(sentence: CorrectedSentence, change: Change) -> float | None:
 
 
 def explain(types: Sequence[str]) -> str:
-    """Return a message for the user about edits of these ERRANT types."""
-    parts = [edit_type.split(":") for edit_type in types]
-    words = " and ".join(dict.fromkeys(EXPLANATIONS.get(part[-1], "the wording") for part in parts))
-    operation = {"M": "Missing", "U": "Unnecessary"}.get(parts[0][0], "Check") if len(parts) == 1 else "Check"
-    return f"{operation}: {words}."
+    """Return a message for the user about edits of these ERRANT types: their name and what it means."""
+    joined = "+".join(types)
+    name = name_of(joined)
+    return f"{name[0].upper()}{name[1:]}. {explanation_of(joined)}"
+
+
+def replacements_of(sentence: CorrectedSentence, change: Change) -> list[str]:
+    """Return the replacement of a change and its runners-up, which only a change that was not widened has."""
+    others = next(
+        (edit.others or () for edit in sentence.edits if (edit.start, edit.end) == (change.start, change.end)), ()
+    )
+    return list(dict.fromkeys([change.replacement, *(other.text for other in others if other.text.strip())]))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 HOST, PORT = "127.0.0.1", 8081  # the port of a local LanguageTool server
 ESCAPED_BYTES = 12  # the most bytes that a character takes in a JSON body: \\ud83d\\ude00
+MAX_DOCUMENT = 10_000_000  # bytes of a file that is opened or saved
 OTHER_BYTES = 1 << 16  # of a body, beside the text
 
 

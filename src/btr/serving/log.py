@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 logger = logging.getLogger("btr.serving")
+loading = logging.getLogger("btr.loading")
 Value = str | int | float | None
 
 
@@ -31,10 +32,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure() -> None:
-    """Send this server's log, uvicorn's and asyncio's to standard error."""
+    """Send this server's log, what it is loading, uvicorn's log and asyncio's to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name, level in ((logger.name, logging.INFO), ("uvicorn", logging.WARNING), ("asyncio", logging.WARNING)):
+    levels = {logger.name: logging.INFO, loading.name: logging.INFO}
+    levels |= {"uvicorn": logging.WARNING, "asyncio": logging.WARNING}
+    for name, level in levels.items():
         configured = logging.getLogger(name)
         configured.handlers, configured.propagate = [handler], False
         configured.setLevel(level)

@@ -6,10 +6,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 
 from btr.corpus.files import check_text
 from btr.correction.selection import ScoredCandidates
+from btr.correction.variants import Options
 from btr.decisions.judge_edits import EditDecision
 from btr.errors import InputError
 
 MAX_CANDIDATES = 100  # of a request to score
+MAX_WRITTEN = 20  # candidates per sentence of a request to correct
+MAX_WORDS, MAX_WORD = 1_000, 100  # words of a request's dictionary, and characters of each
 
 
 def check_plain(text: str) -> str:
@@ -38,6 +41,19 @@ class CorrectRequest(JsonRequest):
 
     text: PlainText = Field(examples=["She have two dog."])
     markdown: bool = Field(False, description="Whether it is Markdown, so that indented code and front matter stay.")
+    profile: str | None = Field(None, description="One of those that `/v1/models` lists, as for `btr correct`.")
+    cutoff: float | None = Field(
+        None, ge=0, le=1, strict=False, description="How sure the judge must be of an edit; if none: the profile's."
+    )
+    candidates: int | None = Field(None, ge=1, le=MAX_WRITTEN, description="How many the base model writes.")
+    words: list[Annotated[str, Field(max_length=MAX_WORD)]] = Field(
+        [], max_length=MAX_WORDS, description="Words that are never changed, beside those of the server's dictionary."
+    )
+
+    @property
+    def options(self) -> Options:
+        """The settings that the request chooses."""
+        return Options(self.profile, self.cutoff, self.candidates, tuple(self.words))
 
 
 class ScoreRequest(JsonRequest):
@@ -73,7 +89,15 @@ class CheckRequest(BaseModel):
     enabledRules: str = ""  # noqa: N815
     disabledCategories: str = Field("", description="Categories without matches, e.g. TYPOS.")  # noqa: N815
     enabledCategories: str = ""  # noqa: N815
+    level: str = Field("default", description="picky: also edits that are less sure, if a judge decides.")
     enabledOnly: bool = Field(False, description="Only what is enabled has matches.")  # noqa: N815
+
+
+class Replacement(BaseModel):
+    """Another replacement for the place of an edit."""
+
+    text: str
+    confidence: float
 
 
 class Edit(BaseModel):
@@ -85,6 +109,9 @@ class Edit(BaseModel):
     replacement: str
     type: str = Field(description="The type that ERRANT gives it, e.g. R:VERB:SVA.")
     confidence: float | None = Field(None, description="The probability that the edit is right, if a judge decided.")
+    reason: str | None = Field(None, description="The type in words, e.g. subject–verb agreement.")
+    explanation: str | None = Field(None, description="What the type means, in a sentence.")
+    others: list[Replacement] = Field([], description="The runners-up for the same place, the surest first.")
 
 
 class Candidate(BaseModel):
@@ -139,6 +166,10 @@ class CorrectResponse(BaseModel):
     text: str
     sentences: list[Sentence]
     signature: str = Field(description="What the corrections depend on: models and settings.")
+    complete: bool | None = Field(None, description="False if there was no time for the whole text; else absent.")
+    corrected_until: int | None = Field(
+        None, description="If it is not complete: from this character on the text that was sent stays as it is."
+    )
 
 
 class Score(BaseModel):
@@ -175,6 +206,15 @@ class ScoreResponse(DecisionFields):
         )
 
 
+class OfferedProfile(BaseModel):
+    """A profile that a request may choose."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    cutoff: float | None = Field(description="None: it does not decide edit by edit.")
+
+
 class ModelsResponse(BaseModel):
     """The models and settings of this server."""
 
@@ -185,6 +225,8 @@ class ModelsResponse(BaseModel):
     at_least: bool = Field(description="Whether a rise equal to λ is enough.")
     judge: str | None = Field(None, description="The signature of the judge, if it decides edit by edit.")
     cutoff: float | None = Field(None, description="The confidence that an edit must have, if a judge decides.")
+    profiles: list[OfferedProfile] = Field(description="The profiles that a request may choose.")
+    profile: str | None = Field(None, description="The one of them that the server uses by default.")
     signature: str
     max_characters: int
 

@@ -43,12 +43,12 @@ def serve(
     )
     allow_many_connections()
     with bind(host, port) as listener:
+        log.configure()
         if corrector is None:
             corrector = import_corrector().from_pretrained
         if callable(corrector):
             corrector = corrector()
         app = make_app(corrector, limits)
-        log.configure()
         if corrector.note is not None:
             log.write(corrector.note)
         bound_port = listener.getsockname()[1]

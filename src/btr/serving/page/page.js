@@ -1,335 +1,194 @@
-// The page sends one request per text. Everything after that, λ included, happens here.
-// Texts are only set as textContent, never as HTML.
-"use strict";
+// The page for writers: what its controls do.
 
-const $ = (id) => document.getElementById(id);
-const TYPE_NAMES = {
-  ADJ: "adjective", ADV: "adverb", CONJ: "conjunction", CONTR: "contraction", DET: "article, determiner",
-  MORPH: "word form", NOUN: "noun", ORTH: "case or spacing", OTHER: "wording", PART: "particle", PREP: "preposition",
-  PRON: "pronoun", PUNCT: "punctuation", SPELL: "spelling", VERB: "verb", WO: "word order", UNK: "unknown",
-  "ADJ:FORM": "comparison", "NOUN:INFL": "noun inflection", "NOUN:NUM": "singular, plural", "NOUN:POSS": "possessive",
-  "VERB:FORM": "verb form", "VERB:INFL": "verb inflection", "VERB:SVA": "subject–verb agreement", "VERB:TENSE": "tense",
-};
-const OPERATION_NAMES = { M: "missing", U: "unnecessary", R: "" };
+import { $, count } from "./dom.js";
+import { markAtCaret, scrollToCurrent } from "./editor.js";
+import { hasDocument, openFile, saveFile } from "./files.js";
+import { setToken } from "./server.js";
+import { drawSettings, drawWords, keep, kept, loadModels, setThreshold } from "./settings.js";
+import {
+  announce, check, checker, checkSoon, currentMark, decide, decideCurrent, draw, forgetAll, freshMarks, goTo, history, makeEdits,
+  marks, refresh, sentencesShown, setCurrent, showProblem, step,
+} from "./writer.js";
 
-let characters = [];  // of the text: offsets in the API count code points, not UTF-16 units
-let sentences = [];   // of the answer; `picked` is the index of a candidate that the user chose, or null
-let states = {};      // "accepted" or "dismissed", by the key of an edit
-let current = null;   // the key of the edit in focus
-let hasReranker = false;
-let atLeast = false;   // whether a margin equal to λ is enough
-let sliderMoved = false;  // before that, the server's choices count: its λ may lie between two steps of the slider
-let token = "";
-let controller = null;  // aborts the running request
-
-function make(tag, options = {}, ...children) {
-  const { text, className, data = {}, ...attributes } = options;
-  const element = document.createElement(tag);
-  if (text !== undefined) element.textContent = text;
-  if (className) element.className = className;
-  Object.assign(element.dataset, data);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
+function addWord(word) {
+  const trimmed = word.trim();
+  if (trimmed && !kept.words.includes(trimmed)) keep({ words: [...kept.words, trimmed].sort((a, b) => a.localeCompare(b)) });
+  drawWords();
+  draw();
 }
 
-async function request(path, body) {
-  const headers = { "Content-Type": "application/json" };
-  if (token) headers.Authorization = `Bearer ${token}`;
-  const options = body ? { method: "POST", body: JSON.stringify(body), signal: controller.signal } : {};
-  const response = await fetch(path, { ...options, headers }).catch((error) => {
-    throw error.name === "AbortError" ? error : new Error("The server can't be reached; is btr serve running?");
-  });
-  const answer = await response.json().catch(() => ({}));
-  $("access").hidden = response.status !== 401;
-  if (!response.ok) throw new Error(answer.detail || `The server answered ${response.status}.`);
-  return answer;
-}
-
-async function showModels() {
-  const models = await request("v1/models");
-  hasReranker = models.reranker !== null;
-  atLeast = models.at_least;
-  const how = models.judge ? `edits of at least ${Math.round(100 * models.cutoff)} % confidence`
-    : hasReranker ? `reranked by ${models.reranker}` : "without a reranker";
-  $("models").textContent = `${models.model}, ${how}`;
-  $("threshold").disabled = !hasReranker;
-  if (!sliderMoved) {
-    $("threshold").value = models.threshold;
-    $("threshold-value").textContent = models.threshold;
-  }
-  $("threshold-help").textContent = hasReranker
-    ? `The reranker's suggestion is chosen if its f exceeds that of the base candidate by ${atLeast ? "at least" : "more than"} λ.`
-    : models.judge ? "A judge decides edit by edit: λ does not apply."
-    : "Without a reranker, the base candidate is chosen whatever λ is.";
-}
-
-async function correct() {
-  const text = $("text").value;
-  if (!text.trim()) return;
-  if (controller) controller.abort();
-  const mine = controller = new AbortController();
-  $("correct").disabled = true;
-  $("problem").textContent = "";
-  $("status").textContent = "Correcting …";
+async function open(chosen) {
   try {
-    const modelsShown = $("models").textContent || showModels();
-    const [answer] = await Promise.all([request("v1/correct", { text }), modelsShown]);
-    characters = Array.from(text);
-    sentences = answer.sentences.map((sentence) => ({ ...sentence, picked: null }));
-    states = {};
-    current = null;
-    document.querySelector(".read").hidden = document.querySelector("aside").hidden = false;
-    $("result").classList.toggle("stale", $("text").value !== text);
-    show(true);
+    const opened = await openFile(chosen);
+    $("as-docx").hidden = $("as-docx").disabled = !hasDocument();
+    $("format").value = opened.format;
+    keep({ fileName: chosen.name, markdown: opened.format === "md" });
+    drawSettings();
+    decide({ text: opened.text, caret: 0 });
+    check({ isLive: true });
+    announce(`Opened ${chosen.name}.`);
   } catch (error) {
-    if (mine === controller) {
-      $("status").textContent = "";
-      $("problem").textContent = error.message;
-    }
-  } finally {
-    if (mine === controller) $("correct").disabled = false;
+    showProblem(error);
   }
 }
 
-// Return the index of the chosen candidate at the present λ. f does not depend on λ: only the decision does.
-function chosenIndex(sentence) {
-  if (!sentence.candidates) return 0;
-  if (sentence.picked !== null) return sentence.picked;
-  if (!sliderMoved) return sentence.index;
-  const threshold = Number($("threshold").value);
-  const isAccepted = sentence.margin > threshold || (atLeast && sentence.margin === threshold);
-  return isAccepted ? sentence.suggestion : 0;
-}
-
-function editsOf(sentence) {
-  const edits = sentence.candidates ? sentence.candidates[chosenIndex(sentence)].edits : sentence.edits;
-  return edits.map((edit) => ({ ...edit, key: `${edit.start}-${edit.end}-${edit.replacement}` }));
-}
-
-const allEdits = () => sentences.flatMap(editsOf);
-const slice = (start, end) => characters.slice(start, end).join("");
-
-function correctedText() {
-  let position = 0;
-  let text = "";
-  for (const edit of allEdits()) {
-    const shown = states[edit.key] === "dismissed" ? edit.original : edit.replacement;
-    text += slice(position, edit.start) + shown;
-    position = edit.end;
+async function saveText() {
+  try {
+    announce(`Saved as ${await saveFile(history.state.text, $("format").value, kept.fileName)}.`);
+  } catch (error) {
+    showProblem(error);
   }
-  return text + slice(position);
-}
-
-function nameType(type) {
-  return type.split("+").map((one) => {
-    const [operation, ...rest] = one.split(":");
-    return `${OPERATION_NAMES[operation] || ""} ${TYPE_NAMES[rest.join(":")] || rest.join(":").toLowerCase()}`.trim();
-  }).join(", ");
-}
-
-function describe(edit) {
-  const change = !edit.original.trim() ? `put in “${edit.replacement.trim()}”`
-    : !edit.replacement.trim() ? `take out “${edit.original.trim()}”`
-    : `“${edit.original.trim()}” to “${edit.replacement.trim()}”`;
-  return `${change}: ${nameType(edit.type)}`;
-}
-
-function show(announce = false) {
-  showResult();
-  showAbout();
-  showTypes();
-  showSentences();
-  if (announce) {
-    const edits = allEdits();
-    const changed = sentences.filter((sentence) => editsOf(sentence).length).length;
-    const skipped = sentences.filter((sentence) => sentence.skipped).length;
-    $("status").textContent = `${edits.length} ${edits.length === 1 ? "correction" : "corrections"} in ${changed} of `
-      + `${sentences.length} ${sentences.length === 1 ? "sentence" : "sentences"}`
-      + (skipped ? `; ${skipped} not corrected: too long, or not English.` : ".");
-  }
-}
-
-function showResult() {
-  const parts = [];
-  let position = 0;
-  for (const edit of allEdits()) {
-    parts.push(slice(position, edit.start));
-    const state = states[edit.key] || "open";
-    const kind = !edit.original ? " added" : !edit.replacement ? " gone" : "";
-    const mark = make("button", {
-      type: "button", className: `mark${kind}${edit.key === current ? " current" : ""}`, data: { key: edit.key, state },
-      "aria-label": `${describe(edit)}; ${state}`, "aria-keyshortcuts": "A D",
-    });
-    if (edit.original) mark.append(make("del", { text: edit.original }));
-    if (edit.replacement) mark.append(make("ins", { text: edit.replacement }));
-    parts.push(mark);
-    position = edit.end;
-  }
-  parts.push(slice(position));
-  $("result").replaceChildren(...parts);
-}
-
-function showAbout() {
-  const edit = allEdits().find((one) => one.key === current);
-  $("about").hidden = !edit;
-  if (edit) $("about-what").textContent = describe(edit);
-}
-
-function showTypes() {
-  const counts = new Map();
-  for (const edit of allEdits()) {
-    if (states[edit.key] === "dismissed") continue;
-    for (const type of edit.type.split("+")) counts.set(type, (counts.get(type) || 0) + 1);
-  }
-  const highest = Math.max(...counts.values());
-  const rows = [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])).map(([type, count]) => {
-    const bar = make("span", { className: "bar", "aria-hidden": "true" });
-    bar.style.width = `${100 * count / highest}%`;
-    const name = make("span", { text: nameType(type) }, make("span", { className: "code", text: type }));
-    return make("li", {}, name, make("span", { text: count }), bar);
-  });
-  $("types").replaceChildren(...(rows.length ? rows : [make("li", { className: "quiet", text: "None." })]));
-}
-
-function showSentences() {
-  const open = new Set([...document.querySelectorAll("#sentences details[open]")].map((one) => one.dataset.number));
-  const shown = sentences.flatMap((sentence, number) => {
-    const unique = (sentence.candidates || []).filter((one, k, all) => all.findIndex((o) => o.text === one.text) === k);
-    return unique.length > 1 ? [showSentence(sentence, String(number), open)] : [];
-  });
-  $("sentences").replaceChildren(
-    ...(shown.length ? shown : [make("p", { className: "quiet", text: "No sentence has alternatives." })]));
-}
-
-function showSentence(sentence, number, open) {
-  const chosen = chosenIndex(sentence);
-  const verdict = sentence.picked !== null ? "your choice"
-    : !(sentence.suggestion ?? sentence.index) ? "equal" : chosen ? "accepted" : "rejected";  // a judge suggests none
-  const summary = make("summary", { text: slice(sentence.start, sentence.end) },
-    make("span", { className: verdict === "accepted" ? "tag strong" : "tag", text: verdict }));
-  const margin = hasReranker ? `margin ${sentence.margin.toFixed(3)}` : "f is the base model's probability";
-  const list = make("ul", { className: "candidates" });
-  sentence.candidates.forEach((candidate, k) => {
-    if (sentence.candidates.findIndex((one) => one.text === candidate.text) === k) {
-      list.append(make("li", {}, showCandidate(sentence, number, candidate, k, chosen)));
-    }
-  });
-  const details = make("details", { data: { number } }, summary, make("p", { className: "quiet", text: margin }), list);
-  details.open = open.has(number);
-  return details;
-}
-
-function showCandidate(sentence, number, candidate, k, chosen) {
-  const bar = make("span", { className: "bar" });
-  bar.style.width = `${100 * candidate.probability}%`;
-  const probability = candidate.competes ? `f ${candidate.probability.toFixed(3)}` : "does not compete";
-  const numbers = make("span", { className: "numbers" }, make("span", { text: probability }));
-  if (k === 0) numbers.append(make("span", { className: "tag", text: "base candidate" }));
-  if (hasReranker && k === sentence.suggestion) numbers.append(make("span", { className: "tag strong", text: "reranker" }));
-  if (candidate.flag) numbers.append(make("span", { className: "tag", text: candidate.flag }));
-  return make("button",
-    { type: "button", className: "candidate", data: { number, candidate: k }, "aria-pressed": String(k === chosen),
-      ...(candidate.flag && { disabled: "" }) },
-    make("span", { text: candidate.text }),
-    make("span", { className: "track", "aria-hidden": "true" }, bar), numbers);
-}
-
-function setStates(keys, state) {
-  for (const key of keys) states[key] = state;
-  showResult();
-  showAbout();
-  showTypes();
-}
-
-// Accept or dismiss the edit in focus, and move to the next one that is open.
-function decideCurrent(state) {
-  const edits = allEdits();
-  const index = edits.findIndex((edit) => edit.key === current);
-  if (index < 0) return;
-  setStates([current], state);
-  const open = [...edits.slice(index + 1), ...edits.slice(0, index)].find((edit) => !states[edit.key]);
-  $("status").textContent = `${state === "accepted" ? "Accepted" : "Dismissed"}: ${describe(edits[index])}.`;
-  focusMark(open ? open.key : current);
-}
-
-function focusMark(key) {
-  const mark = [...document.querySelectorAll(".mark")].find((one) => one.dataset.key === key);
-  if (mark) mark.focus();
-}
-
-function decideAll(state) {
-  const edits = allEdits();
-  setStates(edits.map((edit) => edit.key), state);
-  $("status").textContent = `${state === "accepted" ? "Accepted" : "Dismissed"} all ${edits.length}.`;
 }
 
 async function copy() {
   try {
-    await navigator.clipboard.writeText(correctedText());
-    $("status").textContent = "Copied.";
+    await navigator.clipboard.writeText(history.state.text);
+    announce("Copied.");
   } catch {
-    $("status").textContent = "This browser does not let the page copy; use Download.";
+    announce("This browser does not let the page copy; use Save.");
   }
 }
 
-function download() {
-  const address = URL.createObjectURL(new Blob([correctedText()], { type: "text/plain;charset=utf-8" }));
-  make("a", { href: address, download: "corrected.txt" }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
-  $("status").textContent = "Downloaded as corrected.txt.";
+function setProfile(profile) {
+  keep({ profile, cutoff: null });
+  drawSettings();
+  draw();
+  check({ isLive: true });
 }
 
-$("correct").addEventListener("click", correct);
-$("text").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) correct();
+$("text").addEventListener("input", (event) => {
+  const isTyping = Math.abs($("text").value.length - history.state.text.length) <= 2;  // else a paste: a step of its own
+  const kind = isTyping ? /^(insert|delete)/.exec(event.inputType || "")?.[1] ?? null : null;
+  history.record({ ...history.state, text: $("text").value, caret: $("text").selectionStart }, kind);
+  keep({ text: $("text").value });
+  checkSoon();
+  refresh();
 });
-$("text").addEventListener("input", () => $("result").classList.add("stale"));
-$("access").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  token = $("token").value;
-  $("problem").textContent = "";
-  await showModels().then(correct).catch((error) => { $("problem").textContent = error.message; });
+document.addEventListener("selectionchange", () => {
+  if (document.activeElement !== $("text")) return;
+  const mark = markAtCaret(marks);
+  if (mark !== (currentMark() || null)) setCurrent(mark);
 });
-$("threshold").addEventListener("input", () => {
-  sliderMoved = true;
-  $("threshold-value").textContent = Number($("threshold").value).toFixed(2);
-  for (const sentence of sentences) sentence.picked = null;
-  show(true);
+document.addEventListener("keydown", (event) => {
+  const isCommand = event.ctrlKey || event.metaKey;
+  const isOtherField = event.target.matches?.("input[type=text], input[type=password]");
+  const key = event.key.toLowerCase();
+  if (isCommand && !event.altKey && !isOtherField && (key === "z" || key === "y")) {
+    event.preventDefault();
+    step(key === "y" || event.shiftKey ? "redo" : "undo");
+  } else if (isCommand && event.key === "Enter") {
+    check({ isLive: false });
+  } else if (event.key === "F8") {
+    event.preventDefault();
+    goTo(event.shiftKey ? -1 : 1);
+  }
 });
-$("result").addEventListener("focusin", (event) => {
-  const mark = event.target.closest(".mark");
-  if (!mark) return;
-  current = mark.dataset.key;
-  for (const one of document.querySelectorAll(".mark.current")) one.classList.remove("current");
-  mark.classList.add("current");
-  showAbout();
-});
-$("result").addEventListener("click", (event) => {
-  const mark = event.target.closest(".mark");
-  if (!mark) return;
-  mark.focus();
-  if (!event.detail) $("accept").focus();  // by Enter or Space: Tab would go to the next mark
-});
-for (const id of ["result", "about"]) $(id).addEventListener("keydown", (event) => {
+for (const id of ["list", "card"]) $(id).addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
-  if (key === "a") decideCurrent("accepted");
-  if (key === "d") decideCurrent("dismissed");
-  if (key === "escape" && id === "about") document.querySelector(".mark.current")?.focus();
+  if (key === "a") decideCurrent("accept");
+  if (key === "d") decideCurrent("dismiss");
+  if (key === "escape") {
+    const mark = currentMark();
+    $("text").focus();
+    if (mark) $("text").setSelectionRange(mark.start, mark.start);
+  }
+});
+$("list").addEventListener("focusin", (event) => {
+  const item = event.target.closest(".item");
+  const mark = item && freshMarks()[item.dataset.number];
+  if (!mark || mark.isCurrent) return;
+  setCurrent(mark);
+  scrollToCurrent();
+});
+$("others").addEventListener("click", (event) => {
+  const button = event.target.closest(".other");
+  const mark = currentMark();
+  if (button && mark) decideCurrent("accept", mark.others[button.dataset.other]);
 });
 $("sentences").addEventListener("click", (event) => {
   const button = event.target.closest(".candidate");
   if (!button) return;
-  const { number, candidate } = button.dataset;
-  sentences[number].picked = Number(candidate);
-  show(true);
-  document.querySelector(`.candidate[data-number="${number}"][data-candidate="${candidate}"]`).focus();
+  const { paragraph, sentence } = sentencesShown()[button.dataset.number];
+  const { edits } = sentence.candidates[button.dataset.candidate];
+  if (edits.length) makeEdits(edits.map((edit) => ({ ...edit, start: edit.start + paragraph.start, end: edit.end + paragraph.start })));
 });
-$("accept").addEventListener("click", () => decideCurrent("accepted"));
-$("dismiss").addEventListener("click", () => decideCurrent("dismissed"));
-$("accept-all").addEventListener("click", () => decideAll("accepted"));
-$("dismiss-all").addEventListener("click", () => decideAll("dismissed"));
+$("accept").addEventListener("click", () => decideCurrent("accept"));
+$("dismiss").addEventListener("click", () => decideCurrent("dismiss"));
+$("add-word").addEventListener("click", () => addWord(currentMark().original));
+$("accept-all").addEventListener("click", () => {
+  const fresh = freshMarks();
+  makeEdits(fresh);
+  announce(`Accepted ${count(fresh.length, "correction")}.`);
+});
+$("dismiss-all").addEventListener("click", () => {
+  const fresh = freshMarks();
+  decide({ dismissed: new Set([...history.state.dismissed, ...fresh.map((mark) => mark.dismissal)]) });
+  announce(`Dismissed ${count(fresh.length, "correction")}.`);
+});
+$("check").addEventListener("click", () => check({ isLive: false }));
+$("cancel").addEventListener("click", () => {
+  checker.cancel();
+  draw();
+  const { done, total } = checker.progress();
+  announce(`Cancelled: ${done} of ${count(total, "paragraph")} checked. Press Check to go on.`);
+});
+$("undo").addEventListener("click", () => step("undo"));
+$("redo").addEventListener("click", () => step("redo"));
 $("copy").addEventListener("click", copy);
-$("download").addEventListener("click", download);
-showModels().catch((error) => { $("problem").textContent = error.message; });
+$("save").addEventListener("click", saveText);
+$("open").addEventListener("click", () => $("file").click());
+$("file").addEventListener("change", () => {
+  const [chosen] = $("file").files;
+  $("file").value = "";
+  if (chosen) open(chosen);
+});
+$("clear").addEventListener("click", () => $("clearing").showModal());
+$("clearing").addEventListener("close", () => {
+  if ($("clearing").returnValue !== "clear") return;
+  forgetAll();
+});
+$("cutoff").addEventListener("input", () => {
+  keep({ cutoff: Number($("cutoff").value) / 100 });
+  refresh();
+});
+$("threshold").addEventListener("input", () => {
+  setThreshold(Number($("threshold").value));
+  refresh();
+});
+$("profiles").addEventListener("change", (event) => setProfile(event.target.value));
+$("paper").addEventListener("change", () => setProfile($("paper").checked ? "paper" : null));
+$("live").addEventListener("change", () => {
+  keep({ isLive: $("live").checked });
+  checkSoon();
+});
+$("markdown").addEventListener("change", () => {
+  keep({ markdown: $("markdown").checked });
+  draw();
+  checkSoon();
+});
+$("details").addEventListener("toggle", draw);
+$("new-word").addEventListener("submit", (event) => {
+  event.preventDefault();
+  addWord($("word").value);
+  $("word").value = "";
+});
+$("words").addEventListener("click", (event) => {
+  const { word } = event.target.dataset;
+  if (!word) return;
+  keep({ words: kept.words.filter((each) => each !== word) });
+  drawWords();
+  draw();
+  $("word").focus();
+});
+$("access").addEventListener("submit", (event) => {
+  event.preventDefault();
+  setToken($("token").value);
+  $("access").hidden = true;
+  check({ isLive: true });
+});
+
+$("text").value = kept.text;
+drawSettings();
+draw();
+loadModels().then(() => { draw(); if (kept.isLive && kept.text) check({ isLive: true }); }).catch(showProblem);

@@ -1,0 +1,195 @@
+"""Word documents: their paragraphs as text, and new words written back with the formatting that was there."""
+
+import io
+import re
+import zipfile
+from copy import deepcopy
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import accumulate, zip_longest
+from os.path import commonprefix
+from typing import Any
+
+from docx import Document
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+
+from btr.serving.errors import RequestError
+
+SEPARATOR = "\n\n"  # between paragraphs, so that each is corrected by itself
+MAX_UNPACKED = 50_000_000  # bytes of all files in a .docx
+MAX_FILES = 2_000
+PARAGRAPH, RUN, TEXT = qn("w:p"), qn("w:r"), qn("w:t")
+CHARACTERS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
+NOT_TEXT = "the file is not a .docx document that can be read; save it again as .docx, or as plain text."
+
+WORD = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
+
+Element = Any  # lxml's
+
+
+@dataclass
+class Piece:
+    """A text element of a paragraph, or one that stands for a character, as a tab does."""
+
+    element: Element
+    text: str
+    start: int
+
+
+class WordDocument:
+    """A .docx file: the paragraphs of its body and tables. Text boxes, headers and footnotes stay as they are."""
+
+    def __init__(self, content: bytes) -> None:
+        check_zip(content)
+        try:
+            self.document = Document(io.BytesIO(content))
+            body = self.document.element.body
+        except Exception:  # python-docx has no error of its own for most damage
+            raise RequestError(422, NOT_TEXT) from None
+        box = qn("w:txbxContent")
+        every = [each for each in body.iter(PARAGRAPH) if not any(up.tag == box for up in each.iterancestors())]
+        self.paragraphs = [each for each in every if paragraph_text(each).strip()]
+
+    @property
+    def text(self) -> str:
+        """Return the paragraphs that have words, with a blank line between them."""
+        return SEPARATOR.join(map(clean_text, self.paragraphs))
+
+    def write(self, text: str) -> None:
+        """Give the paragraphs the words of a new text; paragraphs that are new or gone are added or removed."""
+        old = list(map(clean_text, self.paragraphs))
+        new = [each for each in text.replace("\r\n", "\n").rstrip("\n").split(SEPARATOR) if each.strip()]
+        last: Element | None = None
+        for operation, low, high, first, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if operation == "equal":
+                last = self.paragraphs[high - 1]
+                continue
+            for paragraph, words in zip_longest(self.paragraphs[low:high], new[first:end]):
+                if paragraph is None:
+                    last = self.add_after(last, words)
+                else:
+                    replace_words(paragraph, words or "")
+                    last = paragraph
+
+    def add_after(self, last: Element | None, words: str) -> Element:
+        """Add a paragraph with the properties of the one before it."""
+        added = OxmlElement("w:p")
+        if last is None:
+            self.document.element.body.insert(0, added)
+        else:
+            if last.pPr is not None:
+                added.append(deepcopy(last.pPr))
+                for section in added.pPr.findall(qn("w:sectPr")):
+                    added.pPr.remove(section)
+            last.addnext(added)
+        replace_words(added, words)
+        return added
+
+    def to_bytes(self) -> bytes:
+        """Return the file."""
+        file = io.BytesIO()
+        self.document.save(file)
+        return file.getvalue()
+
+
+def check_zip(content: bytes) -> None:
+    """Refuse what is no zip file, and one that would fill the memory. Python reads no more than the sizes it states."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            files = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        raise RequestError(422, NOT_TEXT) from None
+    if len(files) > MAX_FILES or sum(file.file_size for file in files) > MAX_UNPACKED:
+        raise RequestError(413, f"the document is larger than {MAX_UNPACKED:,} bytes when it is unpacked.")
+
+
+def pieces_of(paragraph: Element) -> list[Piece]:
+    """Return the text elements of a paragraph, without those of paragraphs inside it."""
+    pieces: list[Piece] = []
+    start = 0
+    for run in paragraph.iter(RUN):
+        if next(run.iterancestors(PARAGRAPH)) is not paragraph:
+            continue
+        for element in run:
+            text = (element.text or "") if element.tag == TEXT else CHARACTERS.get(element.tag, "")
+            if text:
+                pieces.append(Piece(element, text, start))
+                start += len(text)
+    return pieces
+
+
+def paragraph_text(paragraph: Element) -> str:
+    """Return the characters of a paragraph."""
+    return "".join(piece.text for piece in pieces_of(paragraph))
+
+
+def clean_text(paragraph: Element) -> str:
+    """Return a paragraph's characters without blank lines, which separate paragraphs."""
+    text = paragraph_text(paragraph)
+    while SEPARATOR in text:
+        text = text.replace(SEPARATOR, " \n")  # as many characters as before
+    return text if not text.endswith("\n") else text[:-1] + " "
+
+
+def replace_words(paragraph: Element, words: str) -> None:
+    """Change the words that differ; each new one takes the formatting of the place where it stands."""
+    old = clean_text(paragraph)
+    pieces = pieces_of(paragraph)
+    if not pieces:
+        if words:
+            run, element = OxmlElement("w:r"), OxmlElement("w:t")
+            run.append(element)
+            paragraph.append(run)
+            write_element(element, words)
+        return
+    before, after = WORD.findall(old), WORD.findall(words)
+    offsets = [*accumulate(map(len, before), initial=0)]
+    for operation, low, high, first, end in reversed(SequenceMatcher(None, before, after, False).get_opcodes()):
+        if operation != "equal":
+            start, stop, new = offsets[low], offsets[high], "".join(after[first:end])
+            # What is the same at the beginning may be in another run, as the space before a word.
+            same = len(commonprefix([old[start:stop], new]))  # noqa: RUF071 (characters are meant)
+            replace_span(pieces, start + same, stop, new[same:])
+    for piece in pieces:
+        write_element(piece.element, piece.text)
+
+
+def replace_span(pieces: list[Piece], low: int, high: int, new: str) -> None:
+    """Replace characters `low` to `high`, from the end of a paragraph to its start; only texts change, not offsets."""
+    inside = [k for k, piece in enumerate(pieces) if piece.start < high and low < piece.start + len(piece.text)]
+    if inside:
+        target = inside[0]
+    else:  # an insertion: after the character before it
+        target = max((k for k, piece in enumerate(pieces) if piece.start < max(low, 1)), default=0)
+    for k, piece in enumerate(pieces):
+        if k in inside or k == target:
+            before = piece.text[: max(0, low - piece.start)]
+            after = piece.text[max(0, high - piece.start) :]
+            piece.text = before + (new if k == target else "") + after
+
+
+def write_element(element: Element, text: str) -> None:
+    """Write characters into an element of a run; line breaks and tabs become elements of their own."""
+    if text == CHARACTERS.get(element.tag):
+        return
+    if element.tag == TEXT and text == (element.text or ""):
+        return
+    for char_run in reversed(split_characters(text)):
+        added = OxmlElement({"\t": "w:tab", "\n": "w:br"}.get(char_run, "w:t"))
+        if added.tag == TEXT:
+            added.text = char_run
+            added.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+        element.addnext(added)
+    element.getparent().remove(element)
+
+
+def split_characters(text: str) -> list[str]:
+    """Cut a text at its line breaks and tabs, which are parts too."""
+    parts = [""]
+    for char in text:
+        if char in "\t\n":
+            parts += [char, ""]
+        else:
+            parts[-1] += char
+    return [part for part in parts if part]

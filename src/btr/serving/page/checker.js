@@ -1,0 +1,158 @@
+// Checks paragraphs: asks the server for those that it has not answered yet, a few at a time, and keeps its answers.
+
+import { ServerError, streamCorrections } from "./server.js";
+
+const MAX_REQUEST = 6000;  // characters of a request, if it has more than one paragraph: what the server batches
+const MAX_RESULTS = 5000;  // paragraphs; the oldest are forgotten first
+
+// Return a function from offsets in code points, as the API counts, to offsets in UTF-16 units, as a string does.
+export function unitOffsets(text) {
+  const characters = Array.from(text);
+  if (characters.length === text.length) return (offset) => offset;
+  const offsets = [0];
+  for (const character of characters) offsets.push(offsets.at(-1) + character.length);
+  return (offset) => offsets[offset];
+}
+
+const moveSpan = (span, move) => ({ ...span, start: move(span.start), end: move(span.end) });
+
+function moveSentence(sentence, move) {
+  const moveAll = (edits) => (edits || []).map((edit) => moveSpan(edit, move));
+  return {
+    ...moveSpan(sentence, move),
+    edits: moveAll(sentence.edits),
+    alternatives: moveAll(sentence.alternatives),
+    candidates: (sentence.candidates || []).map((candidate) => ({ ...candidate, edits: moveAll(candidate.edits) })),
+  };
+}
+
+export class Checker {
+  constructor({ wanted, options, changed }) {
+    this.wanted = wanted;    // returns the paragraphs of the present text, the most urgent first
+    this.options = options;  // returns what a request has beside the text
+    this.changed = changed;  // is called when there is something new to show
+    this.forget();
+  }
+
+  forget() {
+    this.cancel();
+    this.results = new Map();  // by key: { sentences, isDone, isDerived }
+    this.paused = new Set();   // the keys that were cancelled
+    this.controller = null;
+  }
+
+  key(text) {
+    const { profile, markdown } = this.options();
+    return JSON.stringify([profile ?? null, markdown, text]);
+  }
+
+  // Return what is known of a paragraph, perhaps only a part; undefined if nothing is.
+  result(text) {
+    return this.results.get(this.key(text));
+  }
+
+  // Keep what follows for a paragraph after an accepted edit, so that the other marks stay.
+  setDerived(text, sentences) {
+    const key = this.key(text);
+    if (!this.results.get(key)?.isDone) this.results.set(key, { sentences, isDone: true, isDerived: true });
+  }
+
+  needs(text, isLive) {
+    if (!/\p{L}/u.test(text)) return false;
+    const key = this.key(text);
+    return !this.results.get(key)?.isDone && !(isLive && this.paused.has(key));
+  }
+
+  get isRunning() {
+    return this.controller !== null;
+  }
+
+  progress() {
+    const texts = this.wanted();
+    return { done: texts.filter((text) => !this.needs(text, false)).length, total: texts.length };
+  }
+
+  cancel() {
+    if (!this.controller) return;
+    for (const text of this.wanted()) if (this.needs(text, false)) this.paused.add(this.key(text));
+    this.controller.abort();
+    this.controller = null;
+  }
+
+  // Check everything that needs it. Live checks leave alone what the user cancelled.
+  async check({ isLive }) {
+    if (!isLive) {
+      this.paused.clear();
+      for (const text of this.wanted()) if (this.result(text)?.isDerived) this.results.delete(this.key(text));
+    }
+    if (this.controller) return;
+    const mine = this.controller = new AbortController();
+    try {
+      this.changed();
+      while (mine === this.controller) {
+        const batch = this.nextBatch();
+        if (!batch.length) break;
+        await this.request(batch, mine.signal);
+      }
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
+    } finally {
+      if (mine === this.controller) this.controller = null;
+      this.changed();
+    }
+  }
+
+  nextBatch() {
+    const batch = [];
+    let size = 0;
+    for (const text of new Set(this.wanted())) {
+      if (!this.needs(text, true)) continue;
+      if (batch.length && size + text.length > MAX_REQUEST) continue;
+      batch.push(text);
+      size += text.length;
+    }
+    return batch;
+  }
+
+  async request(texts, signal) {
+    const { firstText, ...options } = this.options();
+    let text = texts[0] === firstText ? "" : "\n";  // only the first lines of the whole text can be front matter
+    const parts = texts.map((paragraph) => {
+      const part = { start: text.length, key: this.key(paragraph), text: paragraph, covered: 0, sentences: [] };
+      text += `${paragraph}\n\n`;
+      return part;
+    });
+    const units = unitOffsets(text);
+    let problem = "The connection to the server broke.";
+    for await (const line of streamCorrections({ text, ...options }, signal)) {
+      if (line.done) {
+        for (const part of parts) this.keep(part, true);
+        problem = null;
+      } else if (line.error) {
+        problem = line.error;
+      } else if (line.result) {
+        this.receive(line, parts, units);
+      }
+      this.changed();
+    }
+    const isAnyDone = parts.some((part) => this.results.get(part.key)?.isDone);
+    if (problem && !isAnyDone) throw new ServerError(problem, 200);  // else the rest is asked for again
+  }
+
+  receive({ start, end, result }, parts, units) {
+    const from = units(start);
+    const part = parts.findLast((each) => each.start <= from) || parts[0];
+    for (const sentence of result.sentences) {
+      part.sentences.push(moveSentence(sentence, (offset) => units(start + offset) - part.start));
+    }
+    part.sentences.sort((a, b) => a.start - b.start);
+    part.covered += Math.min(units(end), part.start + part.text.length) - Math.max(from, part.start);
+    this.keep(part, part.covered >= part.text.length);
+  }
+
+  keep({ key, sentences }, isDone) {
+    this.results.delete(key);
+    this.results.set(key, { sentences: [...sentences], isDone, isDerived: false });
+    if (this.results.size > MAX_RESULTS) this.results.delete(this.results.keys().next().value);
+  }
+}

@@ -1,0 +1,145 @@
+"""Documents: opened as text, and saved with new words and the formatting that was there."""
+
+import io
+import zipfile
+
+import httpx
+import pytest
+from docx import Document
+from served import scripted, served
+
+from btr.serving import documents
+from btr.serving.documents import WordDocument
+
+
+@pytest.fixture(scope="module")
+def address():
+    with served(scripted()) as url:
+        yield url
+
+
+def make_docx():
+    document = Document()
+    document.add_heading("My dog", 1)
+    paragraph = document.add_paragraph("I ")
+    paragraph.add_run("has").bold = True
+    paragraph.add_run(" a 😀\tcat, and ")
+    paragraph.add_run("he go").italic = True
+    paragraph.add_run(".")
+    document.add_paragraph("")
+    table = document.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "I has it.", "Fine."
+    return to_bytes(document)
+
+
+def to_bytes(document):
+    file = io.BytesIO()
+    document.save(file)
+    return file.getvalue()
+
+
+def post(address, path, content, name="a.docx", **fields):
+    return httpx.post(f"{address}{path}", files={"file": (name, content)}, data=fields, timeout=60)
+
+
+def runs(content, index):
+    return [
+        (run.text, run.bold, run.italic) for run in Document(io.BytesIO(content)).paragraphs[index].runs if run.text
+    ]
+
+
+TEXT = "My dog\n\nI has a 😀\tcat, and he go.\n\nI has it.\n\nFine."
+
+
+def test_a_document_is_opened_as_text(address):
+    assert post(address, "/v1/document/text", make_docx()).json() == {"text": TEXT}
+    assert post(address, "/v1/document/text", "﻿I has\r\n".encode(), "a.TXT").json() == {"text": "I has\r\n"}
+
+
+def test_a_document_is_corrected_and_keeps_its_formatting(address):
+    answer = post(address, "/v1/document", make_docx())
+    assert answer.status_code == 200
+    assert WordDocument(answer.content).text == (
+        "My dogs\n\nI have a 😀\tcat, and he went away.\n\nI have it.\n\nFine."
+    )
+    assert runs(answer.content, 1) == [
+        ("I ", None, None), ("have", True, None), (" a 😀\tcat, and ", None, None), ("he went away", None, True),
+        (".", None, None),
+    ]  # fmt: skip
+    document = Document(io.BytesIO(answer.content))
+    assert document.paragraphs[0].style.name == "Heading 1"
+    assert document.paragraphs[2].text == ""
+    text = post(address, "/v1/document", b"# My dog\n\n    I has code\n", "a.md")
+    assert (text.text, text.headers["content-type"]) == (
+        "# My dogs\n\n    I has code\n",
+        "text/markdown; charset=utf-8",
+    )
+
+
+def test_unchanged_text_changes_nothing(address):
+    saved = post(address, "/v1/document/save", make_docx(), text=TEXT).content
+    before, after = (Document(io.BytesIO(content)).element.xml for content in (make_docx(), saved))
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.replace("I has a", "We have one\nor two"),
+        TEXT.replace("\tcat", "dog"),
+        TEXT.replace("My dog", "My dog\n\nA new one"),
+        TEXT.replace("I has a 😀\tcat, and he go.", "gone, all of it"),
+        TEXT.replace("he go.", "he goes") + "\n\nThe end.",
+        "First\n\n" + TEXT,
+    ],
+)
+def test_any_new_text_is_saved(address, text):
+    saved = post(address, "/v1/document/save", make_docx(), text=text)
+    assert saved.status_code == 200
+    assert WordDocument(saved.content).text == text
+
+
+def test_a_paragraph_that_is_gone_is_empty(address):
+    saved = post(address, "/v1/document/save", make_docx(), text=TEXT.replace("\n\nI has it.", ""))
+    assert Document(io.BytesIO(saved.content)).tables[0].cell(0, 0).text == ""
+
+
+def test_a_zip_bomb_is_refused(address, monkeypatch):
+    monkeypatch.setattr(documents, "MAX_UNPACKED", 1_000_000)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"0" * 2_000_000)
+    answer = post(address, "/v1/document/text", file.getvalue())
+    assert (answer.status_code, "when it is unpacked" in answer.json()["detail"]) == (413, True)
+
+
+def zip_without_document():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a.txt", "a")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "status", "why"),
+    [
+        (b"no zip", "a.docx", 422, "not a .docx document"),
+        (zip_without_document(), "a.docx", 422, "not a .docx document"),
+        (make_docx()[:-200], "a.docx", 422, "not a .docx document"),
+        (b"\xff\xfe", "a.txt", 422, "not text in UTF-8"),
+        (b"a\0b", "a.txt", 422, "not text in UTF-8"),
+        (b"x", "a.pdf", 422, "must end in .docx, .txt or .md"),
+        (b"x" * 11_000_000, "a.txt", 413, "the body is larger than"),
+    ],
+)
+def test_bad_files_are_refused(address, content, name, status, why):
+    answer = post(address, "/v1/document/text", content, name)
+    assert (answer.status_code, list(answer.json())) == (status, ["detail"])
+    assert why in answer.json()["detail"]
+
+
+def test_a_form_without_a_file_or_text_is_refused(address):
+    answer = httpx.post(f"{address}/v1/document/text", json={}, timeout=60)
+    assert (answer.status_code, "send the file in a form" in answer.json()["detail"]) == (422, True)
+    answer = post(address, "/v1/document/save", make_docx())
+    assert (answer.status_code, answer.json()["detail"]) == (422, "text: Field required.")
