@@ -4,7 +4,10 @@ The plain way encodes the source again for gold and each of its negatives, and c
 see the same masks, compute the same loss, and go forward and backward. `--base 1 --layers 12 --negatives 20` is the
 paper's BTR.
 
-    python benchmarks/train.py [--json] [--sources 16] [--layers 8] [--negatives 5] [--base 0]
+Then the same batches are trained on in float32 and in bfloat16, as `precision` of a recipe does: float32 weights, and
+matrix products in bfloat16. Both loss curves are printed; `btr_bfloat16` is the ratio of tokens per second.
+
+    python benchmarks/train.py [--json] [--sources 16] [--layers 8] [--negatives 5] [--base 0] [--updates 12]
 """
 
 import random
@@ -20,12 +23,15 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from btr.models.bidirectional import make_bidirectional
 from btr.models.decoder import pad
+from btr.training.loop import make_optimizer
 from btr.training.losses import likelihood_and_unlikelihood
 from btr.training.objective import Batch, TrainingPair
-from btr.training.recipe import Recipe
+from btr.training.precision import cpu_has_bfloat16
+from btr.training.recipe import Optimizer, Recipe
 from btr.training.t5_objectives import MaskedTarget
 
 LENGTH, VOCABULARY, ROUNDS = 25, 32128, 3
+BATCHES = 4  # that training repeats, so that the loss falls
 
 
 class NumberTokenizer:
@@ -58,9 +64,9 @@ def make_objective(layers: int, negatives: int, base: bool) -> MaskedTarget:
     return MaskedTarget(Recipe.model_validate(content), model.train(), NumberTokenizer())
 
 
-def make_batch(objective: MaskedTarget, count: int) -> tuple[list[Any], Batch]:
+def make_batch(objective: MaskedTarget, count: int, seed: int = 0) -> tuple[list[Any], Batch]:
     """Sources with gold and negatives that differ in a few tokens, as n-best lists do."""
-    generator = random.Random(0)
+    generator = random.Random(seed)
     examples: list[Any] = []
     for _ in range(count):
         words = [str(generator.randrange(100, 30000)) for _ in range(generator.randrange(LENGTH - 8, LENGTH + 8))]
@@ -103,13 +109,53 @@ def timed(work: Callable[[], torch.Tensor]) -> tuple[float, float]:
     return best, float(loss.detach())
 
 
+def train_in(precision: str, options: dict[str, int]) -> tuple[list[float], float]:
+    """Train from the same start on the same batches: the loss per update, and tokens per second after the first."""
+    objective = make_objective(options["layers"], options["negatives"], bool(options["base"]))
+    drawn = [make_batch(objective, options["sources"], seed) for seed in range(BATCHES)]
+    weights = list(objective.model.parameters())
+    optimizer = make_optimizer(Optimizer(name="adamw", learning_rate=1e-3), weights)
+    losses, seconds, tokens = [], 0.0, 0
+    for update in range(options["updates"]):
+        examples, batch = drawn[update % BATCHES]
+        start = time.perf_counter()
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+            loss = objective.loss(batch) / max(1.0, batch.count)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        if update:  # the first one prepares kernels and the optimizer's state
+            seconds += time.perf_counter() - start
+            tokens += sum(map(objective.size, examples))
+        losses.append(float(loss.detach()))
+    return losses, tokens / seconds
+
+
+def compare_precisions(report: Report) -> None:
+    """Print speed and loss in float32 and in bfloat16, side by side."""
+    plain, slow = train_in("float32", report.options)
+    half, fast = train_in("bfloat16", report.options)
+    report.say("update   loss in float32   in bfloat16")
+    for update, (one, other) in enumerate(zip(plain, half), 1):
+        report.say(f"{update:6}   {one:15.4f}   {other:11.4f}")
+    report.say(f"float32: {slow:,.0f} tokens/s; bfloat16: {fast:,.0f} tokens/s")
+    if not cpu_has_bfloat16():
+        report.say(
+            "this processor has no bfloat16 units (AVX512-BF16, AMX): it emulates them, and the ratio means nothing"
+        )
+    report.ratio("btr_bfloat16", fast / slow)
+
+
 def peak() -> float:
     """The most memory that this process has had, in GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def main() -> None:
-    report = Report("train", sources=16, layers=8, negatives=5, base=0)
+    report = Report("train", sources=16, layers=8, negatives=5, base=0, updates=12)
+    if report.options["updates"] < 2:
+        raise SystemExit("--updates must be at least 2: the first one is not timed")
     options = report.options
     objective = make_objective(options["layers"], options["negatives"], bool(options["base"]))
     examples, batch = make_batch(objective, options["sources"])
@@ -127,6 +173,7 @@ def main() -> None:
     if abs(ours - plain) > 1e-4 * abs(plain):
         raise SystemExit("the losses are not equal")
     report.ratio("btr_objective", slow / fast)
+    compare_precisions(report)
     report.end()
 
 

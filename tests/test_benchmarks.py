@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
                 for name in ("float32", "float32_over_same_batches", "int8", "int8_over_same_batches")
             },
         ),
-        ("train --layers 1 --sources 2", {"btr_objective"}),
+        ("train --layers 1 --sources 2 --updates 2", {"btr_objective", "btr_bfloat16"}),
         (
             "correct --sentences 8 --plain 1",
             {"judging_over_generation", "paper_profile", "reranking_over_generation"},
@@ -63,6 +63,11 @@ def test_clean_text(data):
     assert all(value >= 0 for value in printed.values())
     alone = [value for name, value in printed.items() if "no model" in name]
     assert alone == sorted(alone, reverse=True)  # the higher the cut-off, the fewer edits
+
+
+def test_digits(data):
+    printed = json.loads(run("digits", "--sentences", 8, "--json"))
+    assert printed["changed_numbers"] == 0
 
 
 def test_judge_and_shipped(data, tmp_path):

@@ -399,6 +399,33 @@ def test_a_run_whose_data_changed_is_refused(tmp_path, place):
         btr.train(recipe, tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("avx512", "amx", "setting", "expected"),
+    [
+        (False, False, "auto", "float32"),
+        (True, False, "auto", "bfloat16"),
+        (False, True, "auto", "bfloat16"),
+        (True, True, "float32", "float32"),
+        (False, False, "bfloat16", "bfloat16"),
+    ],
+)
+def test_precision_by_processor(tmp_path, place, monkeypatch, avx512, amx, setting, expected):
+    """The run says which it was; weights are float32 in any case."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    recipe = toy.write_recipe(tmp_path / "r.yaml", "seq2seq", place / "t5", str(place / "toy.tsv"), precision=setting)
+    result = btr.train(recipe, tmp_path / "run", max_steps=1)
+    assert result.precision == json.loads((tmp_path / "run" / "run.json").read_text())["precision"] == expected
+    weights = load_file(tmp_path / "run" / "checkpoint" / "weights")
+    assert {weight.dtype for weight in weights.values()} == {torch.float32}
+    (record,) = read_log(tmp_path / "run")
+    plain = btr.train(recipe, tmp_path / "plain", changes={"precision": "float32"}, max_steps=1)
+    (other,) = read_log(tmp_path / "plain")
+    assert (record["loss"] == other["loss"]) == (expected == plain.precision)  # bfloat16 rounds the products
+    assert record["loss"] == pytest.approx(other["loss"], rel=0.05)
+
+
 def test_bfloat16(tmp_path, place):
     recipe = toy.write_recipe(
         tmp_path / "r.yaml", "btr", place / "t5", str(place / "toy.tsv"), precision="bfloat16", dropout=0.1

@@ -11,6 +11,8 @@ from btr.training import OBJECTIVES
 from btr.training.recipe import Recipe
 from btr.training.records import SCORE, Facts, History, read_facts, read_history
 
+WRITES_ERRORS = "A model that writes errors into clean sentences, as learners do: it makes pairs to train others on."
+WRITES_ERRORS_LIMITS = "It corrects nothing, and what it writes may mean something else than the sentence did."
 PRETRAINED_LIMITS = "It was not fine-tuned with corrections afterwards, so that its scores say little about them."
 
 
@@ -63,7 +65,8 @@ def usage(recipe: Recipe, history: History) -> str:
         )
     threshold = history.best.measures.threshold if history.best else None
     commands = "\n".join(objective.commands(recipe, threshold or 0.0))
-    return f"{objective.description} With `btr-gec` installed, and FOLDER for this folder:\n\n```sh\n{commands}\n```"
+    description = WRITES_ERRORS if recipe.data.reverse else objective.description
+    return f"{description} With `btr-gec` installed, and FOLDER for this folder:\n\n```sh\n{commands}\n```"
 
 
 def training_data(recipe: Recipe) -> str:
@@ -129,11 +132,12 @@ def results(recipe: Recipe, history: History) -> str:
 
 def limits(recipe: Recipe, history: History) -> str:
     """Return what the model can't do, and what the figures don't show."""
+    own = WRITES_ERRORS_LIMITS if recipe.data.reverse else OBJECTIVES[recipe.kind].limits
     items = [
         "English only, and text as in its training data: where that is tokenised, with spaces before punctuation.",
         f"It was trained with sources of up to {recipe.data.max_source} tokens, targets of up to "
         f"{recipe.data.max_target}, and one seed.",
-        PRETRAINED_LIMITS if recipe.task == "pre-train" else OBJECTIVES[recipe.kind].limits,
+        PRETRAINED_LIMITS if recipe.task == "pre-train" else own,
     ]
     if history.best:
         has_threshold = history.best.measures.threshold is not None and OBJECTIVES[recipe.kind].tunes_threshold

@@ -1,5 +1,6 @@
 """What training costs, before it is paid: `btr train RECIPE --dry-run`. No weights are loaded."""
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,8 +105,8 @@ def training_cost(
     starts from a run that does not exist yet, and the recipe of that run's name is in the same folder, that stage is
     counted too. `flops_per_second` is what one device does in practice. Validation is not counted.
     """
-    if devices < 1 or not flops_per_second > 0:
-        raise InputError("devices and flops_per_second must be above 0.")
+    if devices < 1 or not 0 < flops_per_second < math.inf:
+        raise InputError("devices and flops_per_second must be above 0, and finite.")
     path = Path(recipe)
     settings = read_recipe(path, changes)
     first_model(settings, path)  # refuses recipes that start from each other

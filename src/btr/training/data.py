@@ -58,7 +58,8 @@ def fingerprint(objective: Objective, data: Data) -> str:
     ]
     vocabulary = hashlib.sha256(repr(sorted(objective.tokenizer.get_vocab().items())).encode()).hexdigest()
     recipe = objective.recipe
-    choices = [recipe.kind, recipe.task, *objective.encoding_settings(), data.model_dump()]
+    settings = data.model_dump(exclude=set() if data.reverse else {"reverse"})  # so that older runs can continue
+    choices = [recipe.kind, recipe.task, *objective.encoding_settings(), settings]
     return hashlib.sha256(json.dumps([files, vocabulary, choices]).encode()).hexdigest()[:12]
 
 
@@ -74,6 +75,8 @@ def read_examples(objective: Objective) -> Iterator[Example]:
         yield from read_chunks(objective, recipe.data)
         return
     for pair in thin_out(read_training_pairs(recipe.data, recipe.objective), recipe.data.unchanged_share):
+        if recipe.data.reverse:
+            pair = TrainingPair(pair.target, pair.source)
         if pair.source.strip() and pair.target.strip() and (example := objective.encode(pair)):
             yield example
 

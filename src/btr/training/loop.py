@@ -253,7 +253,7 @@ def make_optimizer(settings: Optimizer, weights: list[torch.nn.Parameter]) -> to
             relative_step=False,
             warmup_init=False,
         )
-    return torch.optim.AdamW(weights, lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    return torch.optim.AdamW(weights, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True)
 
 
 def schedule(name: str, step: int, warmup: int, steps: int, shape: str = "linear") -> float:

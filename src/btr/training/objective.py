@@ -137,6 +137,8 @@ class Objective(ABC):
     @classmethod
     def commands(cls, recipe: Recipe, threshold: float) -> list[str]:
         """Return the commands of the model card, with FOLDER for the model's folder."""
+        if recipe.data.reverse:
+            return ["btr write-errors TEXT.txt --model FOLDER -o PAIRS.tsv"]
         if cls.reranker is None:
             return ["btr generate SOURCES.txt --model FOLDER -o CANDIDATES.jsonl"]
         top = recipe.validation.top

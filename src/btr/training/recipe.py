@@ -20,7 +20,7 @@ MAX_PROBLEMS = 3  # of a recipe that one message names
 class Part(BaseModel):
     """A section of a YAML file: unknown keys are errors, and nothing changes after it was read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
 
 
 P = TypeVar("P", bound=Part)
@@ -57,6 +57,7 @@ class Data(Part):
     edits: list[str] = []  # edit-btr: one file of edit tables per M2 file of pairs, in the same order
     text: list[str] = []  # for pre-training: one paragraph per line, plain or gzip, or `datasets:OWNER/NAME`
     synthetic: Synthetic | None = None
+    reverse: bool = False  # learn to write the source, with its errors, from the target
     unchanged_share: float = Field(1.0, ge=0, le=1)  # how many of the pairs without a correction are trained on
     max_source: int = Field(128, gt=1)  # tokens; longer examples are left out
     max_target: int = Field(128, gt=1)
@@ -139,7 +140,7 @@ class Recipe(Part):
     micro_tokens: int = Field(1 << 14, gt=0)  # in memory at once
     batch_by: BatchBy = "both_sides"  # how both are counted; longer_side: as fairseq does (training/batches.py)
     dropout: float | None = Field(None, ge=0, lt=1)  # None: as the model's configuration says
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on a GPU that has it
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 where it is fast
     freeze_embeddings: bool = False
     vocabulary: Literal["all", "used"] = "all"  # used: softmax over the tokens that the data has, faster on a CPU
     average_with_start: Share = 0.0  # share of the first weights in the model that is measured and saved
@@ -176,6 +177,8 @@ class Recipe(Part):
             raise ValueError("data.edits needs a file of edit tables for each file of data.pairs")
         if data.edits and (data.synthetic is not None or data.candidates or data.text):
             raise ValueError("data.edits is about data.pairs; leave out synthetic, candidates and text")
+        if data.reverse and (self.kind != "seq2seq" or self.task != "correct" or self.validation.gold):
+            raise ValueError("data.reverse trains a seq2seq that writes errors, which no validation.gold can measure")
         if not trained.is_t5 and (self.freeze_embeddings or self.vocabulary == "used"):
             raise ValueError("freeze_embeddings and vocabulary: used are for T5 models")
         if self.freeze_embeddings and self.optimizer.weight_decay:

@@ -157,6 +157,7 @@ class Facts:
     parameters: int | None = None
     trained: int | None = None  # parameters that are not frozen
     processes: int | None = None
+    precision: str | None = None  # of matrix products: float32 or bfloat16
     complete: bool | None = None
 
     def write(self, run: Path) -> None:

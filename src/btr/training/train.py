@@ -29,6 +29,7 @@ from btr.training.card import write_card
 from btr.training.data import prepare_dataset, used_tokens
 from btr.training.loop import Progress, Trainer
 from btr.training.objective import Objective
+from btr.training.precision import Precision, choose_precision
 from btr.training.recipe import Recipe, expand, read_recipe, write_recipe
 from btr.training.records import Facts, Measures, Validation, read_history
 from btr.training.run_log import RunLog
@@ -48,6 +49,7 @@ class Trained:
     epochs: int
     tokens: int
     tokens_per_second: float
+    precision: Precision
     complete: bool
     best: Measures | None
     model: str | None
@@ -111,6 +113,7 @@ def train(
         progress.epoch,
         progress.tokens,
         round(progress.tokens / max(1e-9, progress.seconds), 1),
+        choose_precision(settings.precision),
         complete,
         best.measures if best else None,
         str(run / "model") if has_model else None,
@@ -139,15 +142,13 @@ def start_run(recipe: Recipe, run: Path) -> Accelerator:
 
 def make_accelerator(recipe: Recipe, run: Path) -> Accelerator:
     """Return what runs the training, by the user's configuration of `accelerate`."""
-    has_gpu, precision = torch.cuda.is_available(), recipe.precision
-    is_half = precision == "bfloat16" or (precision == "auto" and has_gpu and torch.cuda.is_bf16_supported())
     AcceleratorState._reset_state()  # an earlier run in this process may have had another precision
     ddp = DistributedDataParallelKwargs(
         find_unused_parameters=not OBJECTIVES[recipe.kind].uses_all_weights, gradient_as_bucket_view=True
     )
     accelerator = Accelerator(
-        cpu=not has_gpu,
-        mixed_precision="bf16" if is_half else "no",
+        cpu=not torch.cuda.is_available(),
+        mixed_precision="bf16" if choose_precision(recipe.precision) == "bfloat16" else "no",
         log_with="tensorboard",
         project_dir=run,
         # One process may read data or validate for long while the others wait.
@@ -238,6 +239,7 @@ def collect_facts(trainer: Trainer) -> Facts:
         parameters=sum(weight.numel() for weight in trainer.objective.model.parameters()),
         trained=sum(weight.numel() for weight in trainer.trained.values()),
         processes=trainer.accelerator.num_processes,
+        precision=choose_precision(trainer.recipe.precision),
         complete=trainer.complete,
     )
 
