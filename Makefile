@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench clean
+.PHONY: help demo test bench docs clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*##/ { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive
 	$(BIN)/python benchmarks/correct.py
 	$(BIN)/python benchmarks/serve.py
 
+docs: $(VENV)/.documented  ## serve the documentation site at http://127.0.0.1:8000
+	$(BIN)/mkdocs serve --livereload
+
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -42,6 +45,11 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(PIP) install --constraint constraints.txt --editable '.[train,serve,test]'
+	$(PIP) install --constraint constraints.txt --editable '.[train,serve,docs,test]'
 	@tests/helpers/browser.sh $(BIN)
+	@tests/helpers/axe.sh
+	@touch $@
+
+$(VENV)/.documented: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt 'mkdocs<2' mkdocs-material mkdocstrings mkdocstrings-python  # no torch
 	@touch $@

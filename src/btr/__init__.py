@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from btr.metrics.evaluate import compare, evaluate
     from btr.models.compact import compact
     from btr.models.fetch import fetch
+    from btr.models.hub import push_to_hub
     from btr.models.import_checkpoint import import_checkpoint
     from btr.rerankers import load_reranker
     from btr.rerankers.btr import BTR
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
     from btr.studies.export import export
     from btr.studies.study import study, study_cost
     from btr.training.cost import training_cost
+    from btr.training.cross_fit import cross_fit
     from btr.training.train import train
+    from btr.training.write_errors import write_errors
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Each name is imported from its module when it is first used, so that importing btr stays fast and needs no torch.
 _MODULES = {
@@ -44,11 +47,13 @@ _MODULES = {
     "compact": "btr.models.compact",
     "compare": "btr.metrics.evaluate",
     "correct": "btr.correction.correct",
+    "cross_fit": "btr.training.cross_fit",  # btr cross-fit
     "evaluate": "btr.metrics.evaluate",
     "export": "btr.studies.export",
     "fetch": "btr.models.fetch",
     "generate": "btr.candidates.generate",
     "import_checkpoint": "btr.models.import_checkpoint",  # btr import; "import" is a keyword of Python
+    "push_to_hub": "btr.models.hub",
     "rerank": "btr.decisions.rerank",
     "rerank_edits": "btr.decisions.rerank_edits",  # btr rerank --judge
     "score": "btr.rerankers.score",
@@ -59,6 +64,7 @@ _MODULES = {
     "training_cost": "btr.training.cost",  # btr train --dry-run
     "tune": "btr.decisions.tune",
     "tune_edits": "btr.decisions.tune_edits",  # btr tune --edits
+    "write_errors": "btr.training.write_errors",  # btr write-errors
 }
 
 __all__ = [
@@ -70,12 +76,14 @@ __all__ = [
     "compact",
     "compare",
     "correct",
+    "cross_fit",
     "evaluate",
     "export",
     "fetch",
     "generate",
     "import_checkpoint",
     "load_reranker",
+    "push_to_hub",
     "read_candidates",
     "rerank",
     "rerank_edits",
@@ -88,6 +96,7 @@ __all__ = [
     "tune",
     "tune_edits",
     "write_candidates",
+    "write_errors",
 ]
 
 

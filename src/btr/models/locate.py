@@ -19,6 +19,7 @@ MODEL_FILES = (
     "added_tokens.json",
     "merges.txt",
     "profiles.json",
+    "judge.json",
     *TOKENIZER_FILES,
 )
 
