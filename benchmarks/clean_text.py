@@ -85,7 +85,7 @@ def judged_tables(corrector: Corrector, sentences: Sequence[CleanSentence]) -> l
     for start in range(0, len(sentences), BATCH):
         sources = [sentence.tokens for sentence in sentences[start : start + BATCH]]
         rows = generate_many(corrector.engine, sources, corrector.decoding)
-        rows = add_spellings(corrector.engine, rows, corrector.dictionary.__contains__, corrector.decoding.max_length)
+        rows = add_spellings(corrector.engine, rows, corrector.decoding.max_length)
         tables += corrector.judge.score(extract_tables(rows))
     return tables
 

@@ -112,14 +112,16 @@ def test_each_setting_counts(tmp_path, models, sources, change):
 
 def test_edit_by_edit_with_the_shipped_models(tmp_path):
     """generate → score --edits → rerank --judge is what `correct` does; the language model has a part if it is here."""
-    sources, judge = EXAMPLES / "source.txt", locate_model(DEFAULT_MODEL)
+    sources, judge = tmp_path / "sources.txt", locate_model(DEFAULT_MODEL)
+    write_lines(sources, [*read_lines(EXAMPLES / "source.txt"), "My carreer begins tommorow ."])
     corrector = Corrector.from_pretrained()
     names = corrector.judge.judges.rerankers if corrector.judge.kinds else None
     generated, tables = tmp_path / "candidates.jsonl", tmp_path / "edits.jsonl"
     btr.generate(
         sources, DEFAULT_MODEL, generated, engine="ctranslate2", dtype="int8", max_length=MAX_LENGTH,
-        length_penalty=LENGTH_PENALTY,
+        length_penalty=LENGTH_PENALTY, spelling=True,
     )  # fmt: skip
+    assert any("proposed" in row.flags for row in read_candidates(generated))
     btr.score(generated, names, tables, int8=names is not None, edits=True)
     result = btr.rerank_edits(tables, judge, tmp_path / "out.txt", cutoff=corrector.settings.cutoff)
     from_file, from_list = all_in_one(tmp_path, sources, DEFAULT_MODEL, None, "minimal")

@@ -53,9 +53,11 @@ def generate(
     dtype: str = "float32",
     device: str | None = None,
     budget: int = BUDGET,
+    spelling: bool = False,
 ) -> Generated:
     """Write the candidates of every source of a file (text, M2 or TSV).
 
+    With `spelling`, sources with a word that no list has get further candidates, as in `btr correct`.
     After an interruption the same call continues where it stopped.
     """
     settings = DecodingSettings(
@@ -77,10 +79,17 @@ def generate(
     if loaded.limit and settings.max_length > loaded.limit:
         settings = replace(settings, max_length=loaded.limit)
     signature = f"{loaded.signature}|{settings.signature()}"
+    if spelling:
+        from btr.candidates.spelling import add_spellings, spelling_signature
+
+        signature += f"|{spelling_signature()}"
     counts: Counter[str] = Counter()
 
     def work(window: Sequence[str]) -> Iterable[str]:
-        for row in generate_many(loaded, window, settings, budget):
+        generated = generate_many(loaded, window, settings, budget)
+        if spelling:
+            generated = add_spellings(loaded, generated, settings.max_length)
+        for row in generated:
             count(counts, row)
             yield json.dumps(row.to_dict(), ensure_ascii=False, allow_nan=False)
 

@@ -25,6 +25,7 @@ EVIDENCE = 4.0  # log-odds that a word in no list, which resembles a common one,
 WORD = re.compile("[A-Za-z][a-z]+")
 
 IsWord = Callable[[str], bool]  # whether a word is right, though no list has it: e.g. one of a personal dictionary
+NO_WORD: IsWord = frozenset[str]().__contains__
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def spelling_signature() -> str:
 
 
 def add_spellings(
-    engine: Engine, rows: Sequence[Candidates], is_word: IsWord, max_length: int
+    engine: Engine, rows: Sequence[Candidates], max_length: int, is_word: IsWord = NO_WORD
 ) -> list[Candidates]:  # fmt: skip
     """Return the rows; those with unknown words have further candidates, which are flagged as proposed.
 

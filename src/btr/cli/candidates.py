@@ -70,6 +70,9 @@ def generate(
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 (transformers) or int8 (ctranslate2).")] = "float32",
     device: Device = None,
     budget: Annotated[int, typer.Option(min=1, help="Tokens per batch; more is faster and needs more memory.")] = 8192,
+    spelling: Annotated[
+        bool, typer.Option("--spelling", help="Further candidates for words that no list has, as in btr correct.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write candidates with a seq2seq model.
@@ -104,6 +107,7 @@ def generate(
         dtype=dtype,
         device=device,
         budget=budget,
+        spelling=spelling,
     )
     show(result, as_json, print_generated, None if as_json else sys.stderr)
 

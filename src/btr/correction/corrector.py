@@ -217,10 +217,13 @@ class Corrector:
     def correct_sentences(self, sentences: Sequence[str]) -> list[str]:
         """Correct tokenised sentences, as benchmark files have them; return one tokenised sentence for each.
 
-        Only the base model's candidates count here, as in `generate`, `score` and `rerank`: no spelling, no dictionary.
+        What becomes of a sentence is what `generate`, `score` and `rerank` make of it: the personal dictionary has no
+        part in it, and nothing is protected.
         """
         check_list(sentences)
         rows = generate_many(self.engine, sentences, self.decoding)
+        if self.spelling:
+            rows = add_spellings(self.engine, rows, self.decoding.max_length)
         return [choice.text for _, choice in self.decide(rows, probabilities=False)]
 
     def correct_blocks(
@@ -246,7 +249,7 @@ class Corrector:
         sources = [segment.source if known else "" for (_, segment), known in zip(pairs, english)]
         rows = generate_many(self.engine, sources, self.decoding)
         if self.spelling:
-            rows = add_spellings(self.engine, rows, dictionary.__contains__, self.decoding.max_length)
+            rows = add_spellings(self.engine, rows, self.decoding.max_length, dictionary.__contains__)
         decided = self.decide(rows, probabilities=probabilities)
         examined = iter(
             ExaminedSentence(segment, known, *result) for (_, segment), known, result in zip(pairs, english, decided)
