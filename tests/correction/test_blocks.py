@@ -58,6 +58,7 @@ def test_markdown_has_indented_code_and_front_matter():
         ("```f``` do it.\nHe go.\n", True),  # code within a line
         ("---\nHe go.\n", True),  # a rule, not front matter
         ("+++\nHe go.\n", True),
+        ("The hooks that run before every commit live in the folder of each\ngit commit hooks folder\nHe go.\n", False),
     ],
 )
 def test_what_only_looks_like_code_is_prose(text, markdown):

@@ -360,7 +360,10 @@ def test_the_profile_chooses_the_judge_or_the_rerankers_if_none_is_named():
     paper = Corrector.from_pretrained(profile="paper")
     assert (paper.judge, paper.settings.rerankers, paper.note) == (None, ("btr",), None)
     assert paper.reranker_name == "btr:btr-small"
-    with pytest.raises(InputError, match="there is no profile 'nice'; btr-small has fluency, minimal, paper"):
+    with pytest.raises(
+        InputError,
+        match="'nice'; choose one of cautious, fluency, minimal, paper, or name",
+    ):
         Corrector.from_pretrained(profile="nice")
 
 

@@ -31,6 +31,9 @@ from btr.metrics.errant import extract_edits
         ("I bought 5 in London and 2 dog.", ["5", "2"]),
         ("My iPhone has a camelCase.", ["iPhone", "camelCase"]),
         ('Run npm install, then git commit -m "it go".', ["npm install", 'git commit -m "it go"']),
+        ("Then run make test, or poetry install.", ["make test", "poetry install"]),
+        ("Start it with python train.py.", ["python train.py"]),
+        ("I go to make tea, and make a test.", []),
         ("He go to the commit.", []),
     ],
 )
@@ -150,6 +153,9 @@ npm install is what you has to run.
 Class today: we has it.
 He said: "I has";
 From here we import goods.
+from me import duty was paid
+Price = 5 euros for everyone, is it not?
+git commit hooks which has run
 """
 
 

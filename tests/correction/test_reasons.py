@@ -31,6 +31,9 @@ def test_every_type_has_a_name_and_an_explanation_of_its_own():
         ("R:SPELL+R:SPELL", "spelling"),
         ("R:UNHEARD", "wording"),
         ("UNK", "wording"),
+        ("U:VERB:TENSE", "unnecessary part of the verb"),
+        ("M:VERB:FORM", "missing part of the verb"),
+        ("R:VERB:TENSE", "tense of the verb"),
     ],
 )
 def test_names(types, name):

@@ -32,6 +32,8 @@ def sources(text, round_trip=lambda word: word):
         ("| a | b |\n| - | - |\n", []),
         ("| a | b |\nHe go.\n", ["He go ."]),
         ("J. Smith met Mr. Brown etc. and left.", ["J. Smith met Mr. Brown etc . and left ."]),
+        ("It cost ca. $75,000. See No. 5.", ["It cost ca . $ 75,000 .", "See No . 5 ."]),
+        ("It is a max. We go.", ["It is a max .", "We go ."]),
     ],
 )
 def test_what_the_model_reads(text, expected):

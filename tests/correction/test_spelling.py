@@ -9,6 +9,7 @@ from scripted import Scripted
 from btr.candidates.spelling import EVIDENCE, add_spellings, compose, find_misspellings
 from btr.corpus.candidates import PROPOSED, Candidates
 from btr.corpus.words import load_words, suggest
+from btr.correction.blocks import Block
 from btr.correction.corrector import Corrector
 from btr.errors import InputError
 
@@ -42,6 +43,23 @@ def test_suggestions_are_few_known_words(word):
     suggested = suggest(word)
     assert len(suggested) == len(set(suggested)) <= 5
     assert all(part in load_words() for suggestion in suggested for part in suggestion.split())
+
+
+@pytest.mark.parametrize("word", ["deduplicate", "unfollow", "overcorrection", "vlog", "backend", "Chatbot"])
+def test_new_words_and_words_with_prefixes_are_known(word):
+    assert word in load_words()
+
+
+@pytest.mark.parametrize("word", ["desing", "untill", "recieve", "mispell", "interupt", "unfortunatly", "overal"])
+def test_misspellings_that_begin_like_a_prefix_are_unknown(word):
+    assert word not in load_words()
+
+
+def test_sentences_with_many_unknown_words_cost_little():
+    source = "carreer becuase recieve tommorow wich adress beleive"
+    counts = [len(each.suggestions) for each in find_misspellings(row(source), lambda word: False)]
+    assert len(counts) == 7
+    assert sum(counts) <= 10
 
 
 def test_which_words_are_unknown():
@@ -131,6 +149,13 @@ def test_the_corrector_and_its_dictionary():
     assert judged_corrector(Scripted({}), cutoff=0.1).correct(text).text == text
     assert "spelling:" in corrector.signature
     assert corrector.correct_sentences(["She will come tommorow ."]) == ["She will come tomorrow ."]
+
+
+def test_a_sentence_begins_with_a_capital_whatever_the_model_writes():
+    corrector = judged_corrector(Scripted({"Maintainance": "maintenance", "Phones": "iPhones"}), cutoff=0.1)
+    blocks = corrector.examine([Block(text, 0, True) for text in ("Maintainance is hard.", "Phones are.", "he is.")])
+    written = [block.sentences[0].candidates.texts[0] for block in blocks]
+    assert written == ["Maintenance is hard .", "iPhones are .", "he is ."]
 
 
 def test_spelling_needs_a_judge():

@@ -21,6 +21,7 @@ from btr.models.batches import make_batches
 
 MIN_LETTERS = 4  # of a word that is looked up
 MAX_UNKNOWN = 8  # words per sentence; a sentence with more of them is no English prose
+MAX_COMPOSED = 10  # texts per sentence with one suggestion each, which the base model must read
 EVIDENCE = 4.0  # log-odds that a word in no list, which resembles a common one, is misspelt: what the base model misses
 WORD = re.compile("[A-Za-z][a-z]+")
 
@@ -76,7 +77,7 @@ def find_misspellings(row: Candidates, is_word: IsWord) -> list[Misspelling]:
     found = []
     for index in unknown:
         word = words[index]
-        suggestions = suggest(word.lower())
+        suggestions = suggest(word.lower())[: max(1, MAX_COMPOSED // len(unknown))]
         if word[0].isupper():
             suggestions = tuple(suggestion[0].upper() + suggestion[1:] for suggestion in suggestions)
         if suggestions and not (word[0].isupper() and is_name(words, index)):

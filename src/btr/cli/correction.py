@@ -30,6 +30,7 @@ from btr.cli.options import (
 )
 from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE
 from btr.errors import InputError
+from btr.wording import count_of
 
 if TYPE_CHECKING:
     from btr.correction.correct import CorrectionCounts
@@ -87,6 +88,7 @@ def correct(
     btr correct letter.txt --profile paper --diff
     btr correct sources.txt --tokenized -o hypotheses.txt
     """
+    from btr.corpus.files import check_not_input
     from btr.correction.correct import correct_file, import_corrector
 
     forms = [
@@ -96,8 +98,9 @@ def correct(
         raise InputError(f"--{forms[0]} and --{forms[1]} exclude each other.")
     if tokenized and forms:
         raise InputError(f"--tokenized and --{forms[0]} exclude each other.")
-    if tokenized and (spelling or dictionary):
-        raise InputError("--tokenized corrects by the base model's candidates alone: no --spelling, no --dictionary.")
+    if tokenized and dictionary:
+        raise InputError("--tokenized and --dictionary exclude each other: your own words have no part in a benchmark.")
+    check_not_input(output, [each for each in (dictionary, judge) if each is not None])
     counts = correct_file(
         text,
         output,
@@ -123,7 +126,7 @@ def correct(
         form=forms[0] if forms else "text",
         markdown=markdown,
         tokenized=tokenized,
-        colour=output == "-" and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
+        colour=output == "-" and sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
     )
     say(counts.note)
     say(summarise(counts, tokenized))
@@ -131,9 +134,9 @@ def correct(
 
 def summarise(counts: "CorrectionCounts", tokenized: bool) -> str:
     """Return what was done, in a sentence or two."""
-    line = f"{counts.changed:,} of {counts.sentences:,} sentences changed"
+    line = f"{counts.changed:,} of {count_of(counts.sentences, 'sentence')} changed"
     if not tokenized:
-        line += f", {counts.edits:,} edits"
+        line += f", {count_of(counts.edits, 'edit')}"
     line += f"; {counts.reranked:,} not the base model's first choice." if counts.reranked else "."
     reasons = (counts.too_long, "longer than the model reads"), (counts.not_english, "not in English")
     skipped = [f"{count:,} {why}" for count, why in reasons if count]

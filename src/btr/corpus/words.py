@@ -1,7 +1,8 @@
 """English words, and what a misspelt one may stand for.
 
 Words and their frequencies are those of symspellpy (MIT licence; 82,834 words, American and British). Further words,
-which are right but rarely meant, are those of ERRANT's British list (from SCOWL, with its permissive licence).
+which are right but rarely meant, are those of ERRANT's British list (from SCOWL, with its permissive licence), and
+a few of ours that are newer than both (new_words.txt).
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,14 @@ from math import log10
 
 FREQUENCIES = "frequency_dictionary_en_82_765.txt"
 MAX_SUGGESTIONS = 5
+NEW_WORDS = "new_words.txt"  # words that are newer than the lists
+# What a known word may begin with, and be right though no list has it: deduplicate, unfollow.
+PREFIXES = (
+    "anti", "auto", "bio", "co", "counter", "cyber", "de", "eco", "geo", "inter", "mega", "meta", "micro", "mini",
+    "mis", "multi", "nano", "non", "out", "over", "post", "pre", "re", "self", "semi", "sub", "super", "trans", "ultra",
+    "un", "under",
+)  # fmt: skip
+MIN_STEM = 5  # letters after a prefix; shorter ones are often a misspelling: "desing", "untill"
 SHORT = 4  # letters; a word as short as that is changed by one letter at most
 MIN_PART = 50_000_000  # how often each half of "a lot" must occur, so that "alot" may stand for it
 NEW_INITIAL = 0.7  # a misspelling rarely begins with another letter: as bad as this part of a changed letter
@@ -29,7 +38,13 @@ class WordList:
     frequencies: Mapping[str, int]
 
     def __contains__(self, word: str) -> bool:
-        return word.lower() in self.known
+        lower = word.lower()
+        return lower in self.known or self.has_prefix(lower)
+
+    def has_prefix(self, word: str) -> bool:
+        """Return whether a word is a prefix and a known word."""
+        stems = [word.removeprefix(prefix) for prefix in PREFIXES if word.startswith(prefix)]
+        return any(len(stem) >= MIN_STEM and stem in self.frequencies for stem in stems)
 
 
 @cache
@@ -39,9 +54,10 @@ def load_words() -> WordList:
     counts = {word: int(count) for word, _, count in (line.partition(" ") for line in lines) if count}
     british = (files("errant") / "en" / "resources" / "en_GB-large.txt").read_text(encoding="utf-8").split()
     listed = set(british)
+    newer = (files("btr") / "corpus" / NEW_WORDS).read_text(encoding="utf-8").split()
     names = {word.lower(): word for word in listed if word.istitle() and word.lower() not in listed}
     written = {names.get(word, word): count for word, count in counts.items() if word.isalpha()}
-    return WordList(frozenset(counts) | {word.lower() for word in listed}, written)
+    return WordList(frozenset(counts) | {word.lower() for word in listed} | set(newer), written)
 
 
 @lru_cache(CACHED_WORDS)

@@ -85,10 +85,17 @@ def cut_blocks(lines: Iterable[str], markdown: bool = False) -> Iterator[Block]:
     for line in front_matter:
         yield from cutter.pass_through(line)
     label = label_markdown if markdown else label_plain_text
+    before = ""  # the line before, if it is prose
     for line, is_prose in label(lines):
-        is_passed_through = not is_prose or is_code_line(line)
-        yield from cutter.pass_through(line) if is_passed_through else cutter.add_prose(line)
+        is_prose = is_prose and (is_wrapped(before) or not is_code_line(line))
+        yield from cutter.add_prose(line) if is_prose else cutter.pass_through(line)
+        before = line if is_prose else ""
     yield from cutter.end_paragraph()
+
+
+def is_wrapped(line: str) -> bool:
+    """Whether a line of prose is long and ends without punctuation, so that its sentence goes on in the next line."""
+    return len(line) > LONG_LINE and line.rstrip()[-1:].isalnum()
 
 
 def label_plain_text(lines: Iterable[str]) -> Iterator[LabelledLine]:

@@ -17,7 +17,7 @@ COMMAND_LINE = re.compile(
 )
 # Words that a sentence about a command has, and a command does not.
 PROSE_WORD = re.compile(
-    r"(?<![\w-])(?:the|an?|is|are|was|were|be|to|of|and|or|you|your|it|this|that|will|can|should|we|i|I)\b"
+    r"(?<![\w-])(?:the|an?|is|are|was|were|be|to|of|and|or|you|your|it|this|that|which|who|has|have|will|can|should|we|i|I)\b"
 )
 QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 CODE = [
@@ -26,14 +26,14 @@ CODE = [
         r"\s*(?:#!/|#include\s*[<\"]|//\s|/\*|\*/)",
         r"\s*(?:async\s+)?(?:def|fn|func|function|pub fn)\s+\w+\s*[(<]",  # def f(x):
         r"\s*class\s+\w+(?:\(.*\))?\s*[:{]\s*$",
-        r"\s*(?:import\s+[\w.]+(?:\s+as\s+\w+)?|from\s+[\w.]+\s+import\s+.+)\s*$",
+        r"\s*(?:import\s+[\w.]+(?:\s+as\s+\w+)?|from\s+[\w.]+\s+import\s+[\w*(][\w.*]*(?:\s+as\s+\w+)?(?:\s*[,)#(].*)?)\s*$",
         r".*[\w)\]\"']\s*(?:\{|=>\s*\{?)\s*$",  # if (x) {
         r"\s*[\]})]+[;,]?\s*$",
         r".*(?:\w\(|=|->|::|\+\+|\}).*[;}]\s*$",  # print(x);
         r"\s*(?:return|var|let|const|int|char|void|float|double|using|package)\b[^.]*;\s*$",
         r"\s+return\b[^.!?]*$",
         r"\s*(?:if|elif|for|while|with)\b.*(?:\w\(|[=<>]=|\]).*:\s*$",
-        r"\s*(?:export\s+)?[\w.\[\]\"']+\s*(?::|\+|-|\*|/)?==?\s*[^=\s]",  # x = 5
+        r"\s*(?:export\s+)?[\w.\[\]\"']+\s*(?::|\+|-|\*|/)?==?\s*[^=\s](?!.*[.!?]\s*$)",  # x = 5
         r"\s*[\w.]*(?:\w\.\w|_)\w*\(.*\)\s*$",  # console.log("x")
         r"\s*\"[\w.$-]+\"\s*:\s*(?:[\"\[{\d-]|true|false|null)",  # JSON
         r"\s*(?:SELECT\s+.+\s+FROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|(?:CREATE|DROP|ALTER)\s+TABLE)\s",

@@ -37,7 +37,7 @@ from btr.correction.selection import (
 from btr.decisions import Choice, Settings, competing, decide
 from btr.decisions.decide import combine, eligible
 from btr.decisions.judge_edits import with_decided_text
-from btr.decisions.settings import find_profile
+from btr.decisions.settings import find_profile, read_profiles
 from btr.errors import InputError
 from btr.models.int8_layers import can_quantise
 from btr.models.load import choose_device
@@ -132,7 +132,7 @@ class Corrector:
                 "reranker makes; leave one of them out."
             )
         if reranker is None:
-            reranker = rerankers_of_profile(profile)
+            reranker = rerankers_of_profile(profile, read_profiles(fetch_folder(model)))
         names = [reranker] if isinstance(reranker, str) else list(reranker)
         if not names or (NO_RERANKER in names and len(names) > 1):
             raise InputError("name one or more rerankers, or none by itself.")
@@ -250,6 +250,7 @@ class Corrector:
         rows = generate_many(self.engine, sources, self.decoding)
         if self.spelling:
             rows = add_spellings(self.engine, rows, self.decoding.max_length, dictionary.__contains__)
+        rows = list(map(keep_first_capital, rows))
         decided = self.decide(rows, probabilities=probabilities)
         examined = iter(
             ExaminedSentence(segment, known, *result) for (_, segment), known, result in zip(pairs, english, decided)
@@ -357,6 +358,15 @@ class Corrector:
     def forget_words(self) -> None:
         """Forget all words of earlier texts."""
         self._round_trip.cache_clear()
+
+
+def keep_first_capital(row: Candidates) -> Candidates:
+    """Return the candidates with a capital where the source begins with one: no correction makes a sentence small."""
+    if not row.source[:1].isupper():
+        return row
+    firsts = [text.partition(" ")[0] for text in row.texts]
+    texts = [text[:1].upper() + text[1:] if first.islower() else text for first, text in zip(firsts, row.texts)]
+    return replace(row, texts=tuple(texts))
 
 
 def check_list(texts: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ FIGURE = (
     rf"(?:[ \u00a0\u202f]?(?:{UNITS}|{CURRENCY_CODES}|[{CURRENCY}])(?!\w))?"
 )
 # iPhone, camelCase, GitHub
-INNER_CAPITAL = r"\b[A-Za-z]*[a-z][A-Z][A-Za-z]*\b"
+INNER_CAPITAL = r"\b(?=[A-Za-z]*[a-z][A-Z])[A-Za-z]++\b"
 COMMAND = (
     "npm|npx|pnpm|yarn|pip3?|pipx|conda|git|docker|docker-compose|podman|kubectl|helm|terraform|cargo|rustup|brew|"
     "apt|apt-get|dnf|yum|pacman|sudo|curl|wget|ssh|scp|rsync|chmod|chown|mkdir|rmdir|grep|sed|awk|systemctl|"
@@ -35,9 +35,15 @@ SUBCOMMAND = (
     "checkout|switch|branch|status|diff|log|stash|tag|reset|publish|update|upgrade|list|ls|show|freeze|search|apply|"
     "get|delete|describe|logs|compose|up|down|ps|images|new|check|clippy|fmt|ci|audit|config|create|activate|env"
 )
-# npm; git commit -m "fix bug"
+# Commands that are English words as well: only with what they are to do.
+ORDINARY_WORD = (
+    r"make (?:test|tests|install|build|clean|docs|lint|demo)|go (?:build|test|mod|fmt|vet)|"
+    rf"(?:uv|poetry) (?:{SUBCOMMAND})|"
+    r"(?:python3?|node|ruby|java) (?:-m \w+|[\w./-]+\.\w+)"
+)
+# npm; make test; git commit -m "fix bug"
 COMMANDS = (
-    rf"(?<![\w/.-])(?:{COMMAND})(?![\w/-])"
+    rf"(?<![\w/.-])(?:(?:{ORDINARY_WORD})(?![\w'’-])|(?:{COMMAND})(?![\w/-]))"
     rf"(?:[ ](?:{SUBCOMMAND})(?![\w'’-])(?:[ ](?:--?[A-Za-z][\w-]*(?:=\S+)?|\"[^\"\n]*\"|'[^'\n]*'))*)?"
 )
 ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")

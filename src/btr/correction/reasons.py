@@ -29,6 +29,9 @@ NAMES = {  # by ERRANT's type without its operation: a name, and what it means
     "WO": ("word order", "These words stand in another order."),
 }
 UNKNOWN = NAMES["OTHER"]
+# Where a word is missing or unnecessary, its tense or form is not what is wrong: "am" in "I am agree".
+PART_OF_VERB = "part of the verb"
+VERB_KINDS = "VERB:FORM", "VERB:TENSE", "VERB:SVA"
 
 
 def name_of(types: str) -> str:
@@ -37,9 +40,9 @@ def name_of(types: str) -> str:
     for each in types.split("+"):
         operation, _, kind = each.partition(":")
         name = NAMES.get(kind, UNKNOWN)[0]
-        names.append(
-            name if operation == "R" or operation not in OPERATIONS else f"{OPERATIONS[operation].lower()} {name}"
-        )
+        if operation in OPERATIONS and operation != "R":
+            name = f"{OPERATIONS[operation].lower()} {PART_OF_VERB if kind in VERB_KINDS else name}"
+        names.append(name)
     return " and ".join(dict.fromkeys(names))
 
 

@@ -72,6 +72,9 @@ PREFIXED_LINE = re.compile(LINE_PREFIX, re.MULTILINE)
 UNDERLINE = re.compile(r"[ \t]*(?:={3,}|-{3,})\s*$", re.MULTILINE)
 # An initial, as in "J. Smith"; "I" is a pronoun.
 INITIAL = re.compile("[A-HJ-Z]")
+# What stands before a figure and ends with a full stop: ca. $75,000, No. 5
+BEFORE_FIGURE = re.compile(r"(?i:ca|approx|nos?|vol|figs?|pp?|ch|sec|eq|art|est|min|max|incl|excl)\.?")
+FIGURE_START = re.compile(r"[$€£¥]?\d|[$€£¥]")
 
 OPENING = '"', "'", "“", "‘", "«", "(", "["
 
@@ -207,9 +210,16 @@ def is_opening(text: str, word: Word) -> bool:
 
 
 def continues(sentence: list[Word], following: str) -> bool:
-    """Whether a full stop did not end the sentence: it follows an initial, or a small letter follows it."""
-    is_initial = len(sentence) > 1 and sentence[-1].text == "." and INITIAL.fullmatch(sentence[-2].text)
-    return following[:1].islower() or bool(is_initial)
+    """Whether a full stop did not end the sentence.
+
+    It follows an initial, a small letter follows it, or it stands between an abbreviation and a figure.
+    """
+    if sentence[-1].text != "." or len(sentence) == 1:
+        last, is_initial = sentence[-1].text, False
+    else:
+        last, is_initial = sentence[-2].text, bool(INITIAL.fullmatch(sentence[-2].text))
+    is_abbreviation = BEFORE_FIGURE.fullmatch(last) and FIGURE_START.match(following)
+    return following[:1].islower() or is_initial or bool(is_abbreviation)
 
 
 @cache

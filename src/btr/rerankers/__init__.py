@@ -1,6 +1,6 @@
 """Rerankers: one protocol, candidates → scores. A kind is found by its name, in this package or in another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from btr.decisions.settings import read_profiles
@@ -63,12 +63,15 @@ def load_reranker(
         raise needs_models(names, error) from None
 
 
-def rerankers_of_profile(profile: str) -> tuple[str, ...]:
-    """Return the names of the rerankers that a profile of the shipped BTR is for, e.g. contrast:btr-small and base."""
+def rerankers_of_profile(profile: str, others: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names of the rerankers that a profile of the shipped BTR is for, e.g. contrast:btr-small and base.
+
+    `others` are profiles that need no reranker; an unknown profile's message names them, too.
+    """
     profiles = read_profiles(fetch_folder(SHIPPED_BTR))
     if profile not in profiles:
-        known = ", ".join(sorted(profiles))
-        raise InputError(f"there is no profile {profile!r}; {SHIPPED_BTR} has {known}. Name a reranker for another.")
+        known = ", ".join(sorted({*profiles, *others}))
+        raise InputError(f"there is no profile {profile!r}; choose one of {known}, or name a reranker.")
     kinds = profiles[profile].rerankers
     return tuple(f"{kind}:{SHIPPED_BTR}" if RERANKERS[kind].needs_model else kind for kind in kinds)
 
