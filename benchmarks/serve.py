@@ -2,11 +2,13 @@
 
 Starts a server on this machine's loopback address with the shipped models, and sends paragraphs of mixed lengths. Every
 answer must equal that of `btr correct`; none may be an error or be lost. A full run (with the defaults) must answer at
-least twice as many requests per second with many clients as with one. Otherwise the exit code is 1.
+least twice as many requests per second with many clients as with one. Otherwise the exit code is 1. Last, a text as
+long as a request may be is streamed; the time to its first paragraph is printed, and it is cancelled after a few.
 
     python benchmarks/serve.py [--json] [--seconds 60] [--clients 32]
 """
 
+import json
 import random
 import subprocess
 import sys
@@ -25,6 +27,8 @@ from btr.correction.corrector import Corrector
 FULL = {"seconds": 60, "clients": 32}
 MIN_SPEEDUP = 2.0
 TEXTS = 96
+LONGEST = 50_000  # characters of a request
+STREAMED = 3  # paragraphs that are read before the request is cancelled
 Answer = dict[str, Any]  # JSON
 
 
@@ -103,6 +107,31 @@ def load(report: Report, address: str, expected: dict[str, Answer], clients: int
     return rate
 
 
+def stream(report: Report, address: str, expected: dict[str, Answer]) -> None:
+    """Stream a text of many paragraphs, and cancel it; each paragraph that came must be that of `btr correct`."""
+    paragraphs = list(expected)
+    while sum(map(len, paragraphs)) + len(paragraphs) < LONGEST:
+        paragraphs += expected
+    text = "\n".join(paragraphs)[:LONGEST]
+    started = time.perf_counter()
+    with (
+        httpx.Client(base_url=address, timeout=120) as http,
+        http.stream("POST", "/v1/correct/stream", json={"text": text}) as answer,
+    ):
+        lines = answer.iter_lines()
+        count = json.loads(next(lines))["paragraphs"]
+        for k in range(STREAMED):
+            paragraph = json.loads(next(lines))
+            if k == 0:
+                report.say(
+                    f"stream of {len(text):,} characters: {time.perf_counter() - started:.2f} s to the first of {count}"
+                )
+            given = text[paragraph["start"] : paragraph["end"]].rstrip("\n") + "\n"
+            if paragraph["result"]["text"].rstrip("\n") != expected[given]["text"].rstrip("\n"):
+                sys.exit(f"not the answer of btr correct: {given}")
+    httpx.post(f"{address}/v1/correct", json={"text": paragraphs[0]}, timeout=60).raise_for_status()  # it goes on
+
+
 def main() -> None:
     report = Report(__doc__ or "", **FULL)
     seconds, clients = report.options["seconds"], report.options["clients"]
@@ -115,6 +144,7 @@ def main() -> None:
         load(report, address, expected, 1, 2)  # warm up
         alone = load(report, address, expected, 1, seconds / 4)
         together = load(report, address, expected, clients, seconds)
+        stream(report, address, expected)
     finally:
         server.terminate()
         server.wait(150)
