@@ -60,7 +60,7 @@ def write_plain_model(path: Path, folder: Path) -> None:
         from safetensors.torch import save_file
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        from btr.models.load import silence_libraries
+        from btr.models.config import silence_libraries
     except ModuleNotFoundError as error:
         raise needs_models(str(path), error) from None
 
