@@ -4,13 +4,14 @@ Words and their frequencies are those of symspellpy (MIT licence; 82,834 words, 
 which are right but rarely meant, are those of ERRANT's British list (from SCOWL, with its permissive licence).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Set
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import log10
 
 FREQUENCIES = "frequency_dictionary_en_82_765.txt"
+COUNTED_WORD = re.compile("^([^ \\n]*) [^\\n]", re.MULTILINE)  # of a line of that file
 MAX_SUGGESTIONS = 5
 SHORT = 4  # letters; a word as short as that is changed by one letter at most
 MIN_PART = 50_000_000  # how often each half of "a lot" must occur, so that "alot" may stand for it
@@ -21,27 +22,37 @@ MAX_WORSE = 0.8  # a word that is worse than the best one by more than this part
 CACHED_WORDS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class WordList:
-    """English words in small letters, and how often those occur that may be suggested, as they are written."""
-
-    known: frozenset[str]
-    frequencies: Mapping[str, int]
-
-    def __contains__(self, word: str) -> bool:
-        return word.lower() in self.known
+def is_known(word: str) -> bool:
+    """Return whether a list has a word, in small letters or with capitals."""
+    return word.lower() in load_words()
 
 
 @cache
-def load_words() -> WordList:
-    """Read the lists of words."""
-    lines = (files("symspellpy") / FREQUENCIES).read_text(encoding="utf-8-sig").split("\n")
-    counts = {word: int(count) for word, _, count in (line.partition(" ") for line in lines) if count}
-    british = (files("errant") / "en" / "resources" / "en_GB-large.txt").read_text(encoding="utf-8").split()
-    listed = set(british)
+def load_words() -> Set[str]:
+    """Read the words of both lists, in small letters."""
+    words = set(read_british().lower().split())
+    words.update(COUNTED_WORD.findall(read_counts()))
+    return words
+
+
+@cache
+def load_frequencies() -> Mapping[str, int]:
+    """Read how often the words occur that may be suggested, as they are written. Only an unknown word needs this."""
+    listed = set(read_british().split())
     names = {word.lower(): word for word in listed if word.istitle() and word.lower() not in listed}
-    written = {names.get(word, word): count for word, count in counts.items() if word.isalpha()}
-    return WordList(frozenset(counts) | {word.lower() for word in listed}, written)
+    lines = (line.partition(" ") for line in read_counts().split("\n"))
+    counts = {word: int(count) for word, _, count in lines if count}
+    return {names.get(word, word): count for word, count in counts.items() if word.isalpha()}
+
+
+def read_counts() -> str:
+    """Return symspellpy's list, one word per line and how often it occurs."""
+    return (files("symspellpy") / FREQUENCIES).read_text(encoding="utf-8-sig")
+
+
+def read_british() -> str:
+    """Return ERRANT's list, one word per line."""
+    return (files("errant") / "en" / "resources" / "en_GB-large.txt").read_text(encoding="utf-8")
 
 
 @lru_cache(CACHED_WORDS)
@@ -50,15 +61,15 @@ def suggest(word: str) -> tuple[str, ...]:
     from rapidfuzz.distance import OSA
     from rapidfuzz.process import extract
 
-    words = load_words()
+    frequencies = load_frequencies()
     letters = sorted(word)
     most = 1 if len(word) <= SHORT else 2
-    close = extract(word, words.frequencies.keys(), scorer=OSA.distance, score_cutoff=most, limit=None)
+    close = extract(word, frequencies.keys(), scorer=OSA.distance, score_cutoff=most, limit=None)
 
     def badness(suggestion: str, distance: float) -> float:
         initial = NEW_INITIAL * (suggestion[0] != word[0])
         order = SAME_LETTERS * (sorted(suggestion) == letters)
-        return distance + initial - order - PER_MAGNITUDE * log10(words.frequencies[suggestion])
+        return distance + initial - order - PER_MAGNITUDE * log10(frequencies[suggestion])
 
     ranked = sorted((badness(suggestion, distance), suggestion) for suggestion, distance, _ in close)
     best = [suggestion for value, suggestion in ranked if value <= ranked[0][0] + MAX_WORSE][:MAX_SUGGESTIONS]
@@ -67,7 +78,7 @@ def suggest(word: str) -> tuple[str, ...]:
 
 def split_word(word: str) -> str | None:
     """Return two frequent words that were written as one, e.g. "a lot" for "alot"; None if there are none."""
-    frequencies = load_words().frequencies
+    frequencies = load_frequencies()
     rarest = {
         f"{word[:k]} {word[k:]}": min(frequencies.get(word[:k], 0), frequencies.get(word[k:], 0))
         for k in range(1, len(word))
