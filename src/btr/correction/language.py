@@ -65,7 +65,7 @@ def load_identifier() -> "LanguageIdentifier":
         arrays["nb_ptc"],
         arrays["nb_pc"],
         arrays["nb_classes"].tolist(),
-        memoryview(arrays["tk_nextmove"]),  # as the package's own array, it gives plain integers
+        arrays["tk_nextmove"].data,  # like the package's own array, it gives plain integers
         arrays["tk_output"].tolist(),
         norm_probs=True,
         tk_row=arrays["tk_row"].tolist(),

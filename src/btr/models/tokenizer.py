@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from btr.errors import InputError
 from btr.models.bidirectional import MODEL_TYPES
-from btr.models.config import READ_TYPES, ModelFacts
+from btr.models.config import READ_TYPES, ModelFacts, silence_libraries
 from btr.models.identity import read_object
 from btr.models.locate import TOKENIZER_FILES, first_line
 
@@ -68,6 +68,7 @@ def load_tokenizer(path: str, config: Any, name: str) -> "PreTrainedTokenizerBas
     """Load a model's tokenizer. Refuse a folder without its files, for which `transformers` makes an empty one."""
     from transformers import AutoTokenizer
 
+    silence_libraries()
     check_tokenizer_files(path, name)
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path)
