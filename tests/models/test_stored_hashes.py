@@ -23,7 +23,7 @@ def hashed(tmp_path, monkeypatch):
 
 def hash_in_new_process(path):
     """Return the hash as another process finds it, which has only what is stored."""
-    identity._hash_state.cache_clear()
+    identity._hash_once.cache_clear()
     return hash_once(path)
 
 

@@ -54,11 +54,13 @@ def read_object(path: Path) -> dict[str, object]:
 
 def hash_once(path: Path) -> bytes:
     """Return a file's SHA-256, computed once unless the file changes: per process, or if it is large, once for all."""
-    return _hash_state(path, FileState.of(path))
+    state = path.stat()
+    return _hash_once(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=256)
-def _hash_state(path: Path, state: FileState) -> bytes:
+def _hash_once(path: Path, modified: int, size: int) -> bytes:
+    state = FileState.of(path)
     stored = find_hash(path, state)
     if stored is not None:
         return stored
