@@ -25,7 +25,8 @@ from btr.correction import DEFAULT_MODEL
 from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import Corrector
 from btr.decisions.settings import PAPER
-from btr.models.load import load, start_token
+from btr.models.config import start_token
+from btr.models.load import load
 from btr.rerankers import SHIPPED_BTR
 from btr.rerankers.btr import mask_token
 

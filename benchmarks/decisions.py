@@ -18,8 +18,9 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from btr.corpus.candidates import read_candidates
 from btr.decisions import Settings, decide
 from btr.models.bidirectional import make_bidirectional
+from btr.models.config import silence_libraries
 from btr.models.int8_layers import quantise
-from btr.models.load import LoadedModel, silence_libraries
+from btr.models.load import LoadedModel
 from btr.rerankers.btr import BTR
 from btr.rerankers.until_certain import choose_until_certain
 

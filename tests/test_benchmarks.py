@@ -10,6 +10,9 @@ import pytest
 from btr.models.locate import fetched_folder
 
 ROOT = Path(__file__).parents[1]
+STARTED = ["correct", "help", "evaluate_help"]
+if fetched_folder("smollm2-135m").is_dir():
+    STARTED.append("correct_with_language_model")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,10 @@ ROOT = Path(__file__).parents[1]
             {"judging_over_generation", "paper_profile", "reranking_over_generation"},
         ),
         ("serve --seconds 4 --clients 4", {"batched_over_one_at_a_time"}),
+        (
+            "startup --rounds 1",
+            {f"{name}_over_imports" for name in STARTED},
+        ),
         ("pll --layers 1 --sources 2", {"fp32", "fp32_2_sources", "int8", "int8_2_sources"}),
     ],
 )

@@ -10,10 +10,12 @@ import torch
 from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine, Hypothesis, Tokens
 from btr.errors import InputError
+from btr.models.config import read_facts
 from btr.models.convert import COMPUTE_TYPES, convert, ctranslate2_version
+from btr.models.device import choose_device
 from btr.models.identity import model_hash
-from btr.models.load import choose_device, load_tokenizer, read_config
 from btr.models.locate import fetch_folder, first_line
+from btr.models.tokenizer import load_plain_tokenizer
 
 BATCH = 32  # sources per batch of a worker: the same on every machine, so that results are the same too
 MAX_WORKERS = 8
@@ -39,7 +41,7 @@ class CTranslate2Engine(Engine):
             raise InputError(f"ctranslate2 computes in {' or '.join(COMPUTE_TYPES)}, not {compute!r}.")
         torch_device = choose_device(device)
         folder, converted = str(fetch_folder(name)), convert(name, compute)
-        self.tokenizer = load_tokenizer(folder, read_config(folder, name), name)
+        self.tokenizer = load_plain_tokenizer(folder, read_facts(folder, name), name)
         self.ends = [self.tokenizer.eos_token_id]
         try:
             # Batches side by side are faster than threads that share one.

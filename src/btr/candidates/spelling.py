@@ -15,7 +15,7 @@ from rapidfuzz.distance import Levenshtein
 from btr.candidates.engine import Engine
 from btr.candidates.generate import BUDGET, DIGITS
 from btr.corpus.candidates import PROPOSED, Candidates, is_runaway
-from btr.corpus.words import load_words, suggest
+from btr.corpus.words import is_known, suggest
 from btr.metrics.errant import SPACY_LOCK, load_annotator
 from btr.models.batches import make_batches
 
@@ -88,7 +88,7 @@ def find_misspellings(row: Candidates, is_word: IsWord) -> list[Misspelling]:
 def is_unknown(words: Sequence[str], index: int) -> bool:
     """Return whether no list has a word. Names are left alone: capitals count only where a sentence begins."""
     word = words[index]
-    if len(word) < MIN_LETTERS or not WORD.fullmatch(word) or word in load_words():
+    if len(word) < MIN_LETTERS or not WORD.fullmatch(word) or is_known(word):
         return False
     return word.islower() or not any(char.isalnum() for before in words[:index] for char in before)
 

@@ -13,8 +13,9 @@ from btr.candidates.decoding import DECODING, DecodingSettings
 from btr.candidates.diverse import Step
 from btr.candidates.engine import Engine, Hypothesis, Tokens
 from btr.models.batches import make_batches
+from btr.models.config import start_token
 from btr.models.decoder import pad
-from btr.models.load import LoadedModel, start_token
+from btr.models.load import LoadedModel
 
 MAX_LOGITS = 1 << 26  # in memory at once
 SPECIAL_TOKENS = "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id"

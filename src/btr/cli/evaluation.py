@@ -29,7 +29,6 @@ from btr.cli.options import (
     show,
 )
 from btr.errors import InputError
-from btr.resume import check_output
 from btr.wording import count_of
 
 SENTENCE_OPTIONS = "metric", "top", "step", "mix", "gap", "at_least", "drop_runaways", "average"
@@ -200,6 +199,8 @@ def tune(
         context, ("output", "judge", "base_edits_only", "settled"), "is for edits; add --edits, or leave it out."
     )
     if plot is not None:
+        from btr.resume import check_output
+
         check_output(plot, [*scores, *(gold or ()), *(reference or ())])
     result = btr.tune(
         scores,
@@ -243,6 +244,8 @@ def tune_judge(
     from btr.cli.judges import print_tuned_judge
 
     if plot is not None:
+        from btr.resume import check_output
+
         check_output(plot, [*tables, *(gold or ()), *(reference or ()), *([output] if output else ())])
     result = btr.tune_edits(
         tables,

@@ -4,13 +4,14 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import typer
-from rich.console import Console
 
 from btr.errors import InputError
-from btr.resume import Share
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(
     add_completion=False,
@@ -86,20 +87,29 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 T = TypeVar("T")
 
 
-def show(result: T, as_json: bool, table: Callable[[T, Console], None], file: TextIO | None = None) -> None:
+def show(result: T, as_json: bool, table: "Callable[[T, Console], None]", file: TextIO | None = None) -> None:
     """Print a result: one JSON object for programs, or a table for people."""
-    if not Share.current().rank:  # of several processes, only the first prints
+    if is_first_process():  # of several, only the first prints
         if as_json:
             record = result.to_dict() if hasattr(result, "to_dict") else result
             print(json.dumps(record, ensure_ascii=False, allow_nan=False), file=file)
         else:
+            from rich.console import Console
+
             table(result, Console(file=file))
 
 
 def say(line: str | None) -> None:
     """Print a line on standard error, if there is one."""
-    if line is not None and not Share.current().rank:
+    if line is not None and is_first_process():
         print(line, file=sys.stderr)
+
+
+def is_first_process() -> bool:
+    """Return whether this process is the first of those that a launcher started, or the only one."""
+    from btr.resume import Share  # here, since --help is printed without it
+
+    return not Share.current().rank
 
 
 Cutoff = Annotated[

@@ -7,7 +7,7 @@ import typer
 
 from btr.cli.options import Json, app, show
 from btr.errors import InputError
-from btr.studies.export import BEA_SENTENCES
+from btr.studies import BEA_SENTENCES
 
 
 @app.command()

@@ -1,19 +1,25 @@
 """English words, and what a misspelt one may stand for.
 
-Words and their frequencies are those of symspellpy (MIT licence; 82,834 words, American and British). Further words,
-which are right but rarely meant, are those of ERRANT's British list (from SCOWL, with its permissive licence), and
-a few of ours that are newer than both (new_words.txt).
+Words and their frequencies are those of symspellpy (MIT licence; 82,834 words, mostly British). Further words, which
+are right but rarely meant, are those of ERRANT's British list (from SCOWL, with its permissive licence), those of the
+lexicon of lemminflect (MIT licence; American and British), and a few of ours that are newer (new_words.txt).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import gzip
+import re
+from collections.abc import Mapping, Set
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.util import find_spec
 from math import log10
+from pathlib import Path
 
 FREQUENCIES = "frequency_dictionary_en_82_765.txt"
+COUNTED_WORD = re.compile("^([^ \\n]*) [^\\n]", re.MULTILINE)  # of a line of that file
+NEW_WORDS = "new_words.txt"
+LEXICON = "resources/lemma_lu.csv.gz"  # of lemminflect: "behaviors,noun,behavior"
+MISSPELT_IN_LEXICON = frozenset(("occured", "occuring", "refered", "refering"))
 MAX_SUGGESTIONS = 5
-NEW_WORDS = "new_words.txt"  # words that are newer than the lists
 # What a known word may begin with, and be right though no list has it: deduplicate, unfollow.
 PREFIXES = (
     "anti", "auto", "bio", "co", "counter", "cyber", "de", "eco", "geo", "inter", "mega", "meta", "micro", "mini",
@@ -30,34 +36,55 @@ MAX_WORSE = 0.8  # a word that is worse than the best one by more than this part
 CACHED_WORDS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class WordList:
-    """English words in small letters, and how often those occur that may be suggested, as they are written."""
+def is_known(word: str) -> bool:
+    """Return whether a list has a word, in small letters or with capitals, or has it without a prefix."""
+    lower = word.lower()
+    return lower in load_words() or lower in load_lexicon() or has_known_stem(lower)
 
-    known: frozenset[str]
-    frequencies: Mapping[str, int]
 
-    def __contains__(self, word: str) -> bool:
-        lower = word.lower()
-        return lower in self.known or self.has_prefix(lower)
-
-    def has_prefix(self, word: str) -> bool:
-        """Return whether a word is a prefix and a known word."""
-        stems = [word.removeprefix(prefix) for prefix in PREFIXES if word.startswith(prefix)]
-        return any(len(stem) >= MIN_STEM and stem in self.frequencies for stem in stems)
+def has_known_stem(word: str) -> bool:
+    """Return whether a word is a prefix and a word that may be suggested."""
+    stems = [word.removeprefix(prefix) for prefix in PREFIXES if word.startswith(prefix)]
+    return any(len(stem) >= MIN_STEM and stem in load_frequencies() for stem in stems)
 
 
 @cache
-def load_words() -> WordList:
-    """Read the lists of words."""
-    lines = (files("symspellpy") / FREQUENCIES).read_text(encoding="utf-8-sig").split("\n")
-    counts = {word: int(count) for word, _, count in (line.partition(" ") for line in lines) if count}
-    british = (files("errant") / "en" / "resources" / "en_GB-large.txt").read_text(encoding="utf-8").split()
-    listed = set(british)
-    newer = (files("btr") / "corpus" / NEW_WORDS).read_text(encoding="utf-8").split()
+def load_words() -> Set[str]:
+    """Read the words of symspellpy's, ERRANT's and our own list, in small letters."""
+    words = set(read_british().lower().split())
+    words.update((files("btr") / "corpus" / NEW_WORDS).read_text(encoding="utf-8").split())
+    words.update(COUNTED_WORD.findall(read_counts()))
+    return words
+
+
+@cache
+def load_lexicon() -> Set[str]:
+    """Read the words of lemminflect's lexicon, in small letters. Only a word that the other lists lack needs this."""
+    package = find_spec("lemminflect")  # which is not imported: its models are not needed
+    assert package is not None
+    assert package.origin is not None
+    with gzip.open(Path(package.origin).parent / LEXICON, "rt", encoding="utf-8") as file:
+        return {line.partition(",")[0].lower() for line in file} - MISSPELT_IN_LEXICON
+
+
+@cache
+def load_frequencies() -> Mapping[str, int]:
+    """Read how often the words occur that may be suggested, as they are written. Only an unknown word needs this."""
+    listed = set(read_british().split())
     names = {word.lower(): word for word in listed if word.istitle() and word.lower() not in listed}
-    written = {names.get(word, word): count for word, count in counts.items() if word.isalpha()}
-    return WordList(frozenset(counts) | {word.lower() for word in listed} | set(newer), written)
+    lines = (line.partition(" ") for line in read_counts().split("\n"))
+    counts = {word: int(count) for word, _, count in lines if count}
+    return {names.get(word, word): count for word, count in counts.items() if word.isalpha()}
+
+
+def read_counts() -> str:
+    """Return symspellpy's list, one word per line and how often it occurs."""
+    return (files("symspellpy") / FREQUENCIES).read_text(encoding="utf-8-sig")
+
+
+def read_british() -> str:
+    """Return ERRANT's list, one word per line."""
+    return (files("errant") / "en" / "resources" / "en_GB-large.txt").read_text(encoding="utf-8")
 
 
 @lru_cache(CACHED_WORDS)
@@ -66,15 +93,15 @@ def suggest(word: str) -> tuple[str, ...]:
     from rapidfuzz.distance import OSA
     from rapidfuzz.process import extract
 
-    words = load_words()
+    frequencies = load_frequencies()
     letters = sorted(word)
     most = 1 if len(word) <= SHORT else 2
-    close = extract(word, words.frequencies.keys(), scorer=OSA.distance, score_cutoff=most, limit=None)
+    close = extract(word, frequencies.keys(), scorer=OSA.distance, score_cutoff=most, limit=None)
 
     def badness(suggestion: str, distance: float) -> float:
         initial = NEW_INITIAL * (suggestion[0] != word[0])
         order = SAME_LETTERS * (sorted(suggestion) == letters)
-        return distance + initial - order - PER_MAGNITUDE * log10(words.frequencies[suggestion])
+        return distance + initial - order - PER_MAGNITUDE * log10(frequencies[suggestion])
 
     ranked = sorted((badness(suggestion, distance), suggestion) for suggestion, distance, _ in close)
     best = [suggestion for value, suggestion in ranked if value <= ranked[0][0] + MAX_WORSE][:MAX_SUGGESTIONS]
@@ -83,7 +110,7 @@ def suggest(word: str) -> tuple[str, ...]:
 
 def split_word(word: str) -> str | None:
     """Return two frequent words that were written as one, e.g. "a lot" for "alot"; None if there are none."""
-    frequencies = load_words().frequencies
+    frequencies = load_frequencies()
     rarest = {
         f"{word[:k]} {word[k:]}": min(frequencies.get(word[:k], 0), frequencies.get(word[k:], 0))
         for k in range(1, len(word))

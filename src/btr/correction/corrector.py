@@ -39,8 +39,8 @@ from btr.decisions.decide import combine, eligible
 from btr.decisions.judge_edits import with_decided_text
 from btr.decisions.settings import find_profile, read_profiles
 from btr.errors import InputError
+from btr.models.device import choose_device
 from btr.models.int8_layers import can_quantise
-from btr.models.load import choose_device
 from btr.models.locate import fetch_folder
 from btr.rerankers import parse_name, rerankers_of_profile
 from btr.rerankers.base import Reranker

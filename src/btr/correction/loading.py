@@ -8,7 +8,7 @@ from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
 from btr.candidates.generate import load_engine
 from btr.decisions.settings import Settings
-from btr.models.load import is_t5
+from btr.models.config import is_t5
 from btr.models.locate import locate_model
 from btr.rerankers import load_reranker
 from btr.rerankers.base import Reranker

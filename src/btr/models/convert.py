@@ -14,10 +14,8 @@ from filelock import FileLock
 
 from btr.errors import InputError, needs_models
 from btr.models.bidirectional import MODEL_TYPES
-from btr.models.compact import expand_to
+from btr.models.config import check_kind, read_config, read_facts
 from btr.models.identity import model_hash
-from btr.models.int8_weights import CONFIG_KEY
-from btr.models.load import check_kind, read_config, silence_libraries
 from btr.models.locate import fetch_folder, first_line, locate_model, user_cache
 
 COMPUTE_TYPES = "float32", "int8"
@@ -29,11 +27,10 @@ def convert(name: str, compute: str = "int8", kind: str = "seq2seq") -> Path:
 
     The kind is seq2seq (a T5) or lm (a causal language model of a type that CTranslate2 knows).
     """
-    silence_libraries()
-    config = read_config(locate_model(name), name)
-    check_kind(kind, config, name)
-    if kind == "seq2seq" and config.model_type not in MODEL_TYPES:
-        raise InputError(f"{name}: is a {config.model_type} model; ctranslate2 is for T5, use the engine transformers.")
+    facts = read_facts(locate_model(name), name)
+    check_kind(kind, facts, name)
+    if kind == "seq2seq" and facts.model_type not in MODEL_TYPES:
+        raise InputError(f"{name}: is a {facts.model_type} model; ctranslate2 is for T5, use the engine transformers.")
     folder = fetch_folder(name)
     made_from = {"model": model_hash(name), "ctranslate2": ctranslate2_version()}
     cache = cache_folder(folder, made_from["model"])
@@ -41,10 +38,13 @@ def convert(name: str, compute: str = "int8", kind: str = "seq2seq") -> Path:
     with FileLock(cache / ".ctranslate2.lock"):  # other processes wait, and then use the conversion
         if is_made_from(target, made_from):
             return target
+        read_config(str(folder), name)  # one clear error if `transformers` can't read it
         temporary = Path(tempfile.mkdtemp(prefix=".ctranslate2-", dir=cache))
         try:
             plain = folder
-            if getattr(config, CONFIG_KEY, False):
+            if facts.btr_compact:
+                from btr.models.compact import expand_to  # it needs `transformers`, which a cached conversion does not
+
                 plain = temporary / "plain"
                 expand_to(folder, name, plain)
             run_converter(str(plain), temporary / "model", compute, name)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import torch
@@ -22,28 +23,43 @@ class CTranslate2Scorer:
 
     def __init__(self, name: str, tokenizer: Any, begin: int) -> None:
         self.version = ctranslate2_version()
+        self.name, self.tokenizer, self.begin = name, tokenizer, begin
+        self.folder = convert(name, "int8", kind="lm")
+        self.threads = torch.get_num_threads()  # here, since threads that score later have other numbers
+        self._lock = Lock()
+        self._generator: Any = None
+
+    def load(self) -> Any:
+        """Read the weights at the first call: many texts have no edit that a language model is asked about."""
         import ctranslate2
 
-        folder = convert(name, "int8", kind="lm")
-        self.tokenizer, self.begin = tokenizer, begin
-        try:
-            threads = torch.get_num_threads()
-            workers = min(MAX_WORKERS, threads)  # batches side by side are faster than threads that share one
-            self.generator: Any = ctranslate2.Generator(
-                str(folder), compute_type="int8", inter_threads=workers, intra_threads=threads // workers
-            )
-            torch.set_num_threads(threads)  # CTranslate2 changes the number for the whole process
-        except (ValueError, RuntimeError) as error:
-            raise InputError(f"{name}: ctranslate2 can't run it ({first_line(error)}).") from None
+        with self._lock:
+            if self._generator is None:
+                workers = min(MAX_WORKERS, self.threads)  # batches side by side are faster than threads that share one
+                before = torch.get_num_threads()
+                try:
+                    self._generator = ctranslate2.Generator(
+                        str(self.folder),
+                        compute_type="int8",
+                        inter_threads=workers,
+                        intra_threads=self.threads // workers,
+                    )
+                except (ValueError, RuntimeError) as error:
+                    raise InputError(f"{self.name}: ctranslate2 can't run it ({first_line(error)}).") from None
+                torch.set_num_threads(before)  # CTranslate2 changes the number for the whole process
+            return self._generator
 
     def sums(self, sources: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
         """Return the log-probability of each text of each source."""
+        if not any(sources):
+            return [[] for _ in sources]
+        generator = self.load()
         texts = list(dict.fromkeys(tuple(text) for source in sources for text in source))
         lengths: dict[int, list[tuple[int, ...]]] = defaultdict(list)
         for text in texts:
             lengths[len(text)].append(text)
         waiting = [
-            (group, self.generator.score_batch(
+            (group, generator.score_batch(
                 [self.tokenizer.convert_ids_to_tokens([self.begin, *text]) for text in group],
                 max_batch_size=BATCH, max_input_length=0, asynchronous=True,
             ))

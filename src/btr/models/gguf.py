@@ -20,12 +20,11 @@ MAGIC = b"GGUF"
 
 def gguf_folder(path: Path) -> Path:
     """Return the folder in the cache that a GGUF file is expanded to, which is made if it is missing."""
-    from btr.models.identity import hash_file
+    from btr.models.identity import hash_once
     from btr.models.locate import user_cache
 
     check_magic(path)
-    state = path.stat()
-    folder = user_cache() / f"gguf-{hash_file(path.resolve(), state.st_mtime_ns, state.st_size).hex()[:16]}"
+    folder = user_cache() / f"gguf-{hash_once(path.resolve()).hex()[:16]}"
     if not folder.is_dir():
         expand_gguf(path, folder)
     return folder
@@ -60,7 +59,7 @@ def write_plain_model(path: Path, folder: Path) -> None:
         from safetensors.torch import save_file
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        from btr.models.load import silence_libraries
+        from btr.models.config import silence_libraries
     except ModuleNotFoundError as error:
         raise needs_models(str(path), error) from None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from btr.errors import InputError
 from btr.models.locate import TOKENIZER_FILES, fetch_folder, weight_files
+from btr.models.stored_hashes import FileState, find_hash, store_hash
 
 VOCABULARY_FILES = *TOKENIZER_FILES, "added_tokens.json", "merges.txt"
 # Keys of config.json that do not count. transformers 5 saves "tie_word_embeddings": true for every T5; whether
@@ -23,8 +24,7 @@ def model_hash(name: str) -> str:
     digest = hashlib.sha256(read_configs(folder, name).encode())
     for path in [*weight_files(folder), *(folder / file for file in VOCABULARY_FILES)]:
         if path.is_file():
-            state = path.stat()
-            digest.update(path.name.encode() + hash_file(path.resolve(), state.st_mtime_ns, state.st_size))
+            digest.update(path.name.encode() + hash_once(path.resolve()))
     return digest.hexdigest()[:8]
 
 
@@ -52,8 +52,24 @@ def read_object(path: Path) -> dict[str, object]:
     return content
 
 
+def hash_once(path: Path) -> bytes:
+    """Return a file's SHA-256, computed once unless the file changes: per process, or if it is large, once for all."""
+    state = path.stat()
+    return _hash_once(path, state.st_mtime_ns, state.st_size)
+
+
 @lru_cache(maxsize=256)
-def hash_file(path: Path, modified: int, size: int) -> bytes:
-    """Return a file's SHA-256, computed once per process unless the file changes."""
+def _hash_once(path: Path, modified: int, size: int) -> bytes:
+    state = FileState.of(path)
+    stored = find_hash(path, state)
+    if stored is not None:
+        return stored
+    digest = hash_file(path)
+    store_hash(path, state, digest)
+    return digest
+
+
+def hash_file(path: Path) -> bytes:
+    """Return a file's SHA-256."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").digest()

@@ -12,8 +12,10 @@ from transformers import GenerationConfig, PreTrainedTokenizerBase
 from btr.corpus.files import PathLike, replace_folder
 from btr.errors import InputError
 from btr.models.checkpoint import Checkpoint, read_checkpoint
-from btr.models.load import load, load_tokenizer, silence_libraries
+from btr.models.config import silence_libraries
+from btr.models.load import load
 from btr.models.locate import locate_model
+from btr.models.tokenizer import load_tokenizer
 from btr.records import Record
 
 TOKENIZER = "t5gec-small"  # shipped; its pieces and their numbers are those of all T5 models

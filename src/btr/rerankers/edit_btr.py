@@ -16,9 +16,9 @@ from btr.corpus.edits import EditTable
 from btr.corpus.scores import Scores
 from btr.decisions.edit_table import extract_tables
 from btr.metrics.errant import discard_parses
+from btr.models.config import start_token
 from btr.models.decoder import decode, encode
 from btr.models.edit_judging import EditSpan, judge_spans, mean_by_edit
-from btr.models.load import start_token
 from btr.rerankers.base import EditReader
 from btr.rerankers.pretrained import MAX_SOURCE_TOKENS, MAX_TOKENS, PretrainedReranker
 

@@ -8,11 +8,11 @@ from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scores
 from btr.corpus.spacing import detokenize
 from btr.errors import InputError
+from btr.models.config import check_kind, read_facts
 from btr.models.ctranslate2_scorer import CTranslate2Scorer
 from btr.models.identity import model_hash
-from btr.models.load import check_kind, load, load_tokenizer, read_config
 from btr.models.locate import locate_model
-from btr.models.token_tree import TreeScorer
+from btr.models.tokenizer import load_plain_tokenizer
 from btr.rerankers.base import Reranker
 from btr.rerankers.pretrained import BUDGET, MAX_TOKENS
 
@@ -53,15 +53,18 @@ class LanguageModel(Reranker):
     ) -> Self:
         """Load a language model by its folder, GGUF file, hub id or the name of a fetched model."""
         if not int8:
+            from btr.models.load import load
+            from btr.models.token_tree import TreeScorer
+
             loaded = load("lm", name, dtype=dtype, device=device)
             tree = TreeScorer(loaded.model, begin_token(loaded.tokenizer, name), budget or BUDGET)
             return cls(tree, loaded.tokenizer, loaded.signature, name)
         if dtype != "float32" or device not in (None, "cpu"):
             raise InputError("int8 is for float32 models on a CPU.")
         path = locate_model(name)
-        config = read_config(path, name)
-        check_kind(cls.kind, config, name)
-        tokenizer = load_tokenizer(path, config, name)
+        facts = read_facts(path, name)
+        check_kind(cls.kind, facts, name)
+        tokenizer = load_plain_tokenizer(path, facts, name)
         scorer = CTranslate2Scorer(name, tokenizer, begin_token(tokenizer, name))
         model = f"model:{Path(name).name}#{model_hash(name)}"
         return cls(scorer, tokenizer, f"{cls.kind}|{model}|ctranslate2:{scorer.version}|dtype:int8", name)

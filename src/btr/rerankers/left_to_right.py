@@ -8,8 +8,8 @@ from torch import Tensor
 from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scores
 from btr.models.batches import make_batches
+from btr.models.config import start_token
 from btr.models.decoder import EncodedSource, decode, encode_groups
-from btr.models.load import start_token
 from btr.rerankers.pretrained import MAX_TOKENS, PretrainedReranker, encode_source
 
 CHUNK = 256  # tokens whose logits are in memory at once

@@ -1,9 +1,11 @@
 """Rerankers that have a model: how it is loaded, and what they share."""
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from btr.models.load import LoadedModel, load
 from btr.rerankers.base import Reranker
+
+if TYPE_CHECKING:
+    from btr.models.load import LoadedModel
 
 BUDGET = 4096  # tokens per batch
 MAX_TOKENS = 512  # of a candidate; a longer one is not scored
@@ -15,7 +17,7 @@ class PretrainedReranker(Reranker):
 
     loads_as: ClassVar[str]  # the kind of model that `load` checks and loads
 
-    def __init__(self, loaded: LoadedModel, budget: int | None = None, model_name: str | None = None) -> None:
+    def __init__(self, loaded: "LoadedModel", budget: int | None = None, model_name: str | None = None) -> None:
         self.model: Any = loaded.model
         self.tokenizer: Any = loaded.tokenizer
         depends = loaded.signature.partition("|")[2]
@@ -35,6 +37,8 @@ class PretrainedReranker(Reranker):
         int8: bool = False,
         budget: int | None = None,
     ) -> Self:
+        from btr.models.load import load
+
         return cls(load(cls.loads_as, name, dtype=dtype, device=device, int8=int8), budget, name)
 
 

@@ -15,7 +15,7 @@ from btr.metrics.errant import discard_parses
 from btr.serving.batcher import Finish
 from btr.serving.errors import RequestError
 
-WARM_UP = "She have two dog."
+WARM_UP = "She have two dog. She is more taller than me."  # the second makes the judge ask the language model
 MAX_COST = 100_000  # of scoring a row: 6 candidates of 128 tokens, or 100 of 31
 
 

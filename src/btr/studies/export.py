@@ -9,9 +9,9 @@ from btr.corpus.files import PathLike, Paths, as_paths, read_text, writing
 from btr.errors import InputError
 from btr.records import Record
 from btr.resume import check_output
+from btr.studies import BEA_SENTENCES
 from btr.wording import count_of
 
-BEA_SENTENCES = 4477  # of the BEA-19 test set
 EPOCH = 1980, 1, 1, 0, 0, 0  # a fixed date, so that the same output gives the same archive
 
 

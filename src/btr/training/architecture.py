@@ -8,7 +8,8 @@ import torch
 from transformers import BertConfig, PreTrainedConfig, RobertaConfig, T5Config
 
 from btr.errors import InputError
-from btr.models.load import AUTO_CLASSES, read_config
+from btr.models.config import read_config
+from btr.models.load import AUTO_CLASSES
 from btr.models.locate import SHIPPED, locate_model
 from btr.training import OBJECTIVES
 from btr.training.recipe import Recipe, expand, read_recipe

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from btr.corpus.files import PathLike
 from btr.errors import InputError
-from btr.models.load import load_tokenizer
 from btr.models.locate import locate_model
+from btr.models.tokenizer import load_tokenizer
 from btr.progress import track
 from btr.records import Record
 from btr.training import OBJECTIVES

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from btr.models.config import start_token
 from btr.models.edit_judging import EditSpan, judge_spans, mean_by_edit
-from btr.models.load import start_token
 from btr.models.training_decoder import encoder_and_decoder_states, make_decoder_batch
 from btr.rerankers.edit_btr import read_table
 from btr.training.flops import ExampleShape

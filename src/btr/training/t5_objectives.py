@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from btr.errors import InputError
-from btr.models.load import start_token
+from btr.models.config import start_token
 from btr.models.training_decoder import DecoderBatch, decoder_states, make_decoder_batch
 from btr.rerankers.btr import mask_token
 from btr.rerankers.differences import differing_between, differing_tokens

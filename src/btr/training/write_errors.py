@@ -19,7 +19,7 @@ from btr.candidates.generate import WINDOW, decode_hypotheses, generate_hypothes
 from btr.corpus.candidates import Candidates
 from btr.corpus.files import PathLike, Paths, as_paths, file_signature, read_lines, writing
 from btr.errors import InputError
-from btr.models.load import choose_device
+from btr.models.device import choose_device
 from btr.records import Record
 from btr.rerankers import load_reranker, parse_name
 from btr.rerankers.base import Reranker
