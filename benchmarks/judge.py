@@ -33,6 +33,7 @@ from btr.corpus.files import file_signature, writing
 from btr.correction.judging import EditJudge
 from btr.decisions import edit_features, fit_judge, judge
 from btr.decisions.edit_table import extract_tables
+from btr.decisions.fit_judge import fit_judges
 from btr.decisions.judge import Judges, read_judges, write_judges
 from btr.decisions.settings import Settings
 from btr.decisions.tune_edits import (
@@ -41,7 +42,6 @@ from btr.decisions.tune_edits import (
     GoldSet,
     all_confidences,
     best_cutoff,
-    fit_judges,
     tune_sets,
 )
 from btr.rerankers import load_reranker

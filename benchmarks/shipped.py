@@ -33,9 +33,10 @@ from btr.correction import NO_RERANKER
 from btr.correction.corrector import Corrector
 from btr.correction.judging import EditJudge
 from btr.decisions.decide import decide
+from btr.decisions.fit_judge import fit_judges
 from btr.decisions.rerank import choose_settings
 from btr.decisions.settings import PAPER
-from btr.decisions.tune_edits import CUTOFFS, FOLDS, GoldSet, all_confidences, cross_validate, fit_judges
+from btr.decisions.tune_edits import CUTOFFS, FOLDS, GoldSet, all_confidences, cross_validate
 
 SETS = {"conll13": "conll13", "wi-dev": "wi", "jfleg-dev": JFLEG}  # as peers.py calls them, and as judge.py does
 BATCH = 64

@@ -117,7 +117,19 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):
 
 def test_help_has_examples():
     assert "Commands:" in btr().stdout
-    for verb in ("evaluate", "compare", "score", "rerank", "clean", "compact", "import", "study", "export", "serve"):
+    for verb in (
+        "evaluate",
+        "compare",
+        "score",
+        "rerank",
+        "combine",
+        "clean",
+        "compact",
+        "import",
+        "study",
+        "export",
+        "serve",
+    ):
         assert f"  btr {verb} " in btr(verb, "--help").stdout
 
 
@@ -246,6 +258,9 @@ def test_evaluation_needs_no_torch(tmp_path):
     scores = tmp_path / "scores.jsonl"
     assert run("score", "examples/candidates.jsonl", "--reranker", "mbr", "-o", scores).returncode == 0
     assert len(json.loads(run("rerank", scores, "--json").stdout)["decisions"]) == 20
+    systems = "examples/base.txt", "examples/second.txt", "examples/third.txt"
+    combined = run("combine", *systems, "--source", "examples/source.txt", "-o", tmp_path / "out.txt", "--json")
+    assert json.loads(combined.stdout)["sentences"] == 20
     refused = run("score", "examples/candidates.jsonl", "--reranker", "btr:x", "-o", scores)
     assert refused.returncode == 2
     assert "needs what the extra 'models' installs" in refused.stderr
@@ -269,7 +284,7 @@ def test_commands_in_the_docs_run(page, tmp_path):
         if "$BTR_DATA" in shown and not os.environ.get("BTR_DATA"):
             skipped.append(shown)
             continue
-        made |= set(re.findall(r"(?:-o|--plot) (\S+)", shown))
+        made |= set(re.findall(r"(?:-o|--plot|--candidates) (\S+)", shown))
         command = re.sub(r"^(\.venv/bin/)?btr", f"{shlex.quote(sys.executable)} -m btr.cli", shown)
         command = " ".join(str(tmp_path / Path(word).name) if word in made else word for word in command.split())
         done = subprocess.run(command, cwd=ROOT, shell=True, capture_output=True, text=True, timeout=300)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from btr.corpus.cleaning import clean
     from btr.correction.correct import correct
     from btr.correction.corrector import Corrector
+    from btr.decisions.combine import combine
     from btr.decisions.rerank import rerank
     from btr.decisions.rerank_edits import rerank_edits
     from btr.decisions.settings import Settings
@@ -44,6 +45,7 @@ _MODULES = {
     "write_candidates": "btr.corpus.candidates",
     # The verbs: each is also a command of the same name
     "clean": "btr.corpus.cleaning",
+    "combine": "btr.decisions.combine",
     "compact": "btr.models.compact",
     "compare": "btr.metrics.evaluate",
     "correct": "btr.correction.correct",
@@ -73,6 +75,7 @@ __all__ = [
     "Corrector",
     "Settings",
     "clean",
+    "combine",
     "compact",
     "compare",
     "correct",

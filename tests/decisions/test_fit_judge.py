@@ -8,8 +8,15 @@ import pytest
 from judged import make_judge, make_table, write_judge
 
 from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
-from btr.decisions.fit_judge import MIN_EDITS_PER_TYPE, LabelledSet, fit_judge, label_edits
-from btr.decisions.tune_edits import fit_judges, read_priors, wanted_judges
+from btr.decisions.fit_judge import (
+    MIN_EDITS_PER_TYPE,
+    LabelledSet,
+    fit_judge,
+    fit_judges,
+    label_edits,
+    wanted_judges,
+)
+from btr.decisions.tune_edits import read_priors
 from btr.errors import InputError
 from btr.metrics.gold import load_gold
 

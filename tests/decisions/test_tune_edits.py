@@ -15,12 +15,12 @@ from btr.corpus.candidates import read_candidates
 from btr.corpus.edits import read_edit_tables
 from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS
 from btr.decisions.edit_table import extract_tables
+from btr.decisions.fit_judge import fit_judges
 from btr.decisions.judge import read_judges
 from btr.decisions.tune_edits import (
     CUTOFFS,
     all_confidences,
     cross_validate,
-    fit_judges,
     load_edit_gold,
     read_set,
     tune_edits,

@@ -16,6 +16,7 @@ from typer.exceptions import TyperException
 from btr import __version__
 from btr.cli import (  # noqa: F401  (commands, in the order of --help)
     candidates,
+    combining,
     correction,
     evaluation,
     models,

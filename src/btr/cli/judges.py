@@ -1,8 +1,12 @@
-"""What `tune --edits` and `rerank --judge` print."""
+"""What `tune --edits`, `rerank --judge` and `combine` print."""
+
+import re
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from btr.decisions.combine import Combined
 from btr.decisions.judge import Judge
 from btr.decisions.rerank_edits import RerankedEdits
 from btr.decisions.tune_edits import TunedJudge, TunedSet
@@ -15,6 +19,7 @@ FEATURES_IN_WORDS = {
     "base": "the base candidate makes it",
     "length": "the sentence is long (logarithm)",
 }
+SYSTEM_FEATURE = re.compile(r"system_(\d+)_of_(\d+)")
 OPERATIONS_IN_WORDS = {"M": "words are inserted", "R": "words are replaced", "U": "words are deleted"}
 SHOWN_TYPES = 5  # the most and the least trusted
 
@@ -63,6 +68,8 @@ def print_weights(judge: Judge, console: Console) -> None:
     console.print("An edit is more likely right (+) or wrong (-), in log-odds per unit:")
     for name, weight in judge.features.items():
         words = FEATURES_IN_WORDS.get(name, f"{name} prefers the sentence with the edit (log-odds)")
+        if match := SYSTEM_FEATURE.fullmatch(name):
+            words = f"system {match[1]} of {match[2]} makes it"
         console.print(f"  {weight:+.2f}  if {words}", highlight=False)
     for name, weight in judge.operations.items():
         console.print(f"  {weight:+.2f}  if {OPERATIONS_IN_WORDS.get(name, name)}", highlight=False)
@@ -85,4 +92,18 @@ def print_reranked_edits(result: RerankedEdits, console: Console) -> None:
     if result.base is not None and result.reranked is not None:
         console.print(f"{result.base.title}: {result.base.value:.2f} → [bold]{result.reranked.value:.2f}[/bold]")
         console.print(result.reranked.signature, soft_wrap=True, highlight=False)
+    console.print(result.signature, soft_wrap=True, highlight=False)
+
+
+def print_combined(result: Combined, console: Console) -> None:
+    """Print how many edits each system proposed, and how many of them were made."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column(count_of(result.sentences, "sentence"))
+    for name in ("edits", "made"):
+        table.add_column(name, justify="right")
+    for system in result.systems:
+        unread = f" ({count_of(system.unread, 'sentence')} not read)" if system.unread else ""
+        table.add_row(escape(system.file) + unread, f"{system.edits:,}", f"{system.made:,}")
+    table.add_row("together", f"{result.edits:,}", f"{result.made:,}", style="bold")
+    console.print(table)
     console.print(result.signature, soft_wrap=True, highlight=False)

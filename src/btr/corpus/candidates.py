@@ -11,6 +11,7 @@ from btr.corpus.parallel import authors_outputs, parse_json
 from btr.errors import InputError
 
 PROPOSED = "proposed"  # the flag of a candidate that a reranker added
+SYSTEM = "system"  # the flag of a candidate that is the output of a system of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Candidates:
     `log_probs` are the base model's log-probabilities (None for a candidate that it can't read). `flags` name what is
     odd about candidates, by their index: `duplicate` of an earlier one; `empty`, so that the source stands in for it;
     `runaway`, far longer than the source; `unfinished` at the greatest length; `too_long`, a source that was not read;
-    `proposed`, by a reranker.
+    `proposed`, by a reranker; `system`, the output of a system of its own (`btr combine`).
     """
 
     source: str

@@ -134,9 +134,13 @@ def check_same_length(named: Iterable[tuple[str, int]]) -> None:
 
 def zip_lines(paths: Iterable[PathLike]) -> Iterator[tuple[str, ...]]:
     """Stream the lines of several files side by side; it is an error if one ends before the others."""
-    names = [os.fspath(path) for path in paths]
-    for number, row in enumerate(zip_longest(*map(read_lines, names)), 1):
-        for name, line in zip(names, row, strict=True):
+    yield from zip_streams([(path, read_lines(path)) for path in paths])
+
+
+def zip_streams(named: Sequence[tuple[PathLike, Iterator[str]]]) -> Iterator[tuple[str, ...]]:
+    """Stream the texts of several files side by side; it is an error if one ends before the others."""
+    for number, row in enumerate(zip_longest(*(stream for _, stream in named)), 1):
+        for (name, _), line in zip(named, row, strict=True):
             if line is None:
                 raise InputError(f"{name}: ends before line {number:,}, which its companion files still have.")
         yield cast(tuple[str, ...], row)

@@ -7,9 +7,12 @@
 | `rival` | the probability of the most probable other edit that can't be made beside it |
 | `unchanged` | log-odds that a candidate is the source as it is |
 | `rank_posterior` | as `posterior`, by the candidates' ranks: for candidates without log-probabilities |
+| `system_1_of_3`, … | whether that one of three systems makes the edit: for systems' outputs (`btr combine`) |
 | `base` | whether the base candidate makes the edit |
 | `length` | the logarithm of the number of the source's tokens |
 | a reranker's kind | its log-odds of the sentence with the edit against the sentence without it |
+
+Systems are ranked by their order, and each counts, also where it repeats the output of another.
 
 The edit's type (ERRANT's) and its operation count too; they are no numbers, so the judge has a weight for each.
 """
@@ -19,8 +22,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from btr.corpus.candidates import SYSTEM
 from btr.corpus.edits import EditTable
-from btr.decisions.edit_table import is_in_conflict
+from btr.decisions.edit_table import find_voters, is_in_conflict
 from btr.metrics.base import Array
 
 MAX_LOG_RATIO = 3.0  # of a candidate's log-probability over another's
@@ -41,7 +45,22 @@ def has_log_probs(table: EditTable) -> bool:
 def available_features(table: EditTable, rerankers: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the features that are known of a table's edits."""
     base = WITH_LOG_PROBS if has_log_probs(table) else WITHOUT_LOG_PROBS
-    return (*dict.fromkeys((*base, *WITHOUT_LOG_PROBS)), *dict.fromkeys(rerankers))
+    systems = name_system_features(count_systems(table))
+    return (*systems, *dict.fromkeys((*base, *WITHOUT_LOG_PROBS)), *dict.fromkeys(rerankers))
+
+
+def count_systems(table: EditTable) -> int:
+    """Return how many systems' outputs the candidates are; 0 if they are those of one model."""
+    count = len(table.candidates.texts)
+    return count if set(table.candidates.flags.get(SYSTEM, ())) == set(range(count)) else 0
+
+
+def name_system_features(count: int) -> tuple[str, ...]:
+    """Return the names of the features that say which of so many systems make an edit.
+
+    The number is part of the names, so that no judge decides about the edits of more or fewer systems than it knows.
+    """
+    return tuple(f"system_{number}_of_{count}" for number in range(1, count + 1))
 
 
 def compute_features(table: EditTable, names: Sequence[str], rerankers: Sequence[str]) -> Array:
@@ -55,6 +74,10 @@ def compute_features(table: EditTable, names: Sequence[str], rerankers: Sequence
     log_probs = table.candidates.log_probs
     members = np.array([[index in edit.candidates for index in table.usable] for edit in table.edits])
     known = np.array([log_probs[index] for index in table.usable]) if has_log_probs(table) and log_probs else None
+    systems = name_system_features(count_systems(table))
+    ranked = members
+    if systems:
+        ranked = np.array([[k in voters for k in range(len(systems))] for voters in find_voters(table)])
     for column, name in enumerate(names):
         if name == "posterior" and known is not None:
             rows[:, column] = posterior(members, known)
@@ -65,7 +88,9 @@ def compute_features(table: EditTable, names: Sequence[str], rerankers: Sequence
         elif name == "unchanged" and known is not None:
             rows[:, column] = posterior(is_source(table), known)[0]
         elif name == "rank_posterior":
-            rows[:, column] = posterior(members, rank_weights(table))
+            rows[:, column] = posterior(ranked, rank_weights(ranked.shape[1]))
+        elif name in systems:
+            rows[:, column] = ranked[:, systems.index(name)]
         elif name == "base":
             rows[:, column] = [0 in edit.candidates for edit in table.edits]
         elif name == "length":
@@ -77,9 +102,9 @@ def compute_features(table: EditTable, names: Sequence[str], rerankers: Sequence
     return rows
 
 
-def rank_weights(table: EditTable) -> Array:
-    """Return what stands for the candidates' log-probabilities where these are not known."""
-    weights: Array = -RANK_EXPONENT * np.log(np.arange(1, len(table.usable) + 1))
+def rank_weights(count: int) -> Array:
+    """Return what stands for the log-probabilities of so many candidates where these are not known."""
+    weights: Array = -RANK_EXPONENT * np.log(np.arange(1, count + 1))
     return weights
 
 

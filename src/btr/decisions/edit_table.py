@@ -1,9 +1,11 @@
 """From candidates to the table of their edits: each candidate is aligned with the source once, on all cores."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from btr.corpus.candidates import Candidates
+from btr.corpus.candidates import SYSTEM, Candidates, tokens_of
 from btr.corpus.edits import CandidateEdit, EditKey, EditTable, apply_edits
+from btr.corpus.m2 import Edit
 from btr.decisions.decide import is_usable
 from btr.metrics.errant import extract_many, load_annotator
 from btr.pool import parallel_map
@@ -37,6 +39,8 @@ def extract_chunk(rows: Sequence[Candidates]) -> list[EditTable]:
             if edits is None:  # too long for ERRANT
                 continue
             aligned.append(index)
+            if SYSTEM in row.flags:  # not for a model's own candidates, whose judges were fitted without this
+                edits = join_insertions(edits)
             for edit in edits:
                 key = EditKey(edit.start, edit.end, edit.corrections[0])
                 types.setdefault(key, edit.type)
@@ -44,6 +48,20 @@ def extract_chunk(rows: Sequence[Candidates]) -> list[EditTable]:
         union = tuple(CandidateEdit(key, types[key], tuple(makers[key])) for key in sorted(types))
         tables.append(EditTable(row, tuple(aligned), union))
     return tables
+
+
+def join_insertions(edits: Sequence[Edit]) -> list[Edit]:
+    """Return a text's edits with those insertions as one that ERRANT separates though they are at one place.
+
+    As two edits they would be in conflict, since nothing says which comes first.
+    """
+    joined: list[Edit] = []
+    for edit in edits:
+        if joined and joined[-1].start == joined[-1].end == edit.start == edit.end:
+            last = joined.pop()
+            edit = replace(last, corrections=(f"{last.corrections[0]} {edit.corrections[0]}",))
+        joined.append(edit)
+    return joined
 
 
 def usable_candidates(candidates: Candidates) -> list[int]:
@@ -58,6 +76,13 @@ def usable_candidates(candidates: Candidates) -> list[int]:
         return indices
     best = max((log_probs[index] or 0.0 for index in indices), default=0.0)
     return [index for index in indices if (log_probs[index] or 0.0) >= best - MAX_GAP]
+
+
+def find_voters(table: EditTable) -> list[tuple[int, ...]]:
+    """Return for each edit the indices of all candidates that make it, also of those that repeat another's text."""
+    tokens = [tokens_of(text) for text in table.candidates.texts]
+    by_edit = [{tokens[index] for index in edit.candidates} for edit in table.edits]
+    return [tuple(k for k, each in enumerate(tokens) if each in making) for making in by_edit]
 
 
 def is_in_conflict(one: EditKey, other: EditKey, table: EditTable) -> bool:
@@ -93,14 +118,17 @@ def choose_edits(
     The surest edit comes first, and one that is in conflict with a surer one is left out. With `is_base_only`, only
     the base candidate's edits are made: a filter that can raise precision and never adds an edit.
     """
+    order = sorted(range(len(table.edits)), key=lambda k: -confidences[k])
+    sure = (k for k in order if confidences[k] >= cutoff)
+    return leave_out_conflicts(table, (k for k in sure if not is_base_only or 0 in table.edits[k].candidates))
+
+
+def leave_out_conflicts(table: EditTable, order: Iterable[int]) -> list[int]:
+    """Return indices of edits without those in conflict with an earlier one, in the order of the source."""
     chosen: list[int] = []
-    for index in sorted(range(len(table.edits)), key=lambda k: -confidences[k]):
-        edit = table.edits[index]
-        if confidences[index] < cutoff:
-            break
-        if is_base_only and 0 not in edit.candidates:
-            continue
-        if not any(is_in_conflict(edit.key, table.edits[k].key, table) for k in chosen):
+    for index in order:
+        key = table.edits[index].key
+        if not any(is_in_conflict(key, table.edits[k].key, table) for k in chosen):
             chosen.append(index)
     return sorted(chosen)
 

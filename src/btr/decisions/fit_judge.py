@@ -8,7 +8,14 @@ import numpy as np
 
 from btr.corpus.edits import EditKey, EditTable
 from btr.corpus.m2 import Sentence
-from btr.decisions.edit_features import compute_features
+from btr.decisions.edit_features import (
+    WITH_LOG_PROBS,
+    WITHOUT_LOG_PROBS,
+    compute_features,
+    count_systems,
+    has_log_probs,
+    name_system_features,
+)
 from btr.decisions.judge import Judge
 from btr.errors import InputError
 from btr.metrics.base import Array
@@ -106,6 +113,36 @@ def fit_judge(sets: Sequence[LabelledSet], features: Sequence[str], prior: Judge
         tuple(each.name for each in sets),
     )
     return judge if prior is None else add(judge, prior, stretch)
+
+
+def fit_judges(sets: Sequence[LabelledSet], priors: Sequence[Judge] = ()) -> list[Judge]:
+    """Fit judges with fewer and fewer features; an existing judge with the same features is adapted."""
+    by_features = {frozenset(prior.names): prior for prior in priors}
+    return [fit_judge(chosen, names, by_features.get(frozenset(names))) for chosen, names in wanted_judges(sets)]
+
+
+def wanted_judges(sets: Sequence[LabelledSet]) -> list[tuple[list[LabelledSet], tuple[str, ...]]]:
+    """Return the judges to fit, in order of preference: the sets that have a judge's features, and the features.
+
+    They know systems, have log-probabilities or neither, and all rerankers, or all but the last, and so on. A set
+    without log-probabilities has a part only in the judges that need none, and one of systems' outputs only in that of
+    so many systems and in those that use ranks.
+    """
+    kinds = tuple(dict.fromkeys(sets[0].rerankers))
+    with_log_probs = [each for each in sets if all(has_log_probs(table) for table in each.tables if table.edits)]
+    choices = [(with_log_probs, WITH_LOG_PROBS)] if with_log_probs else []
+    by_systems: dict[int, list[LabelledSet]] = {}
+    for each in sets:
+        counts = {count_systems(table) for table in each.tables}
+        if len(counts) == 1:
+            by_systems.setdefault(counts.pop(), []).append(each)
+    by_systems.pop(0, None)
+    systems = [(chosen, (*name_system_features(count), "length")) for count, chosen in by_systems.items()]
+    return [
+        (chosen, (*names, *kinds[:count]))
+        for chosen, names in [*systems, *choices, (list(sets), WITHOUT_LOG_PROBS)]
+        for count in range(len(kinds), -1, -1)
+    ]
 
 
 def adapt(logits: Array, columns: Array, labels: Array, counts: Array) -> tuple[float, float, Array]:

@@ -9,9 +9,8 @@ import numpy as np
 from btr.corpus.edits import EditTable, read_edit_tables
 from btr.corpus.files import PathLike, Paths, as_paths
 from btr.decisions.calibration import Calibration, calibrate
-from btr.decisions.edit_features import WITH_LOG_PROBS, WITHOUT_LOG_PROBS, has_log_probs
 from btr.decisions.edit_table import choose_edits, edited_text
-from btr.decisions.fit_judge import LabelledSet, fit_judge, label_edits
+from btr.decisions.fit_judge import LabelledSet, fit_judges, label_edits, wanted_judges
 from btr.decisions.judge import ASK_ABOUT_ALL, Judge, Judges, check_settled, read_judges, write_judges
 from btr.errors import InputError
 from btr.metrics import significance
@@ -179,28 +178,6 @@ def check_rerankers(sets: Sequence[GoldSet], paths: Sequence[PathLike]) -> None:
     for each, path in zip(sets, paths):
         if each.labelled.reranker_names != sets[0].labelled.reranker_names:
             raise InputError(f"{path}: has log-odds of other rerankers than {paths[0]}.")
-
-
-def fit_judges(sets: Sequence[LabelledSet], priors: Sequence[Judge] = ()) -> list[Judge]:
-    """Fit judges with fewer and fewer features; an existing judge with the same features is adapted."""
-    by_features = {frozenset(prior.names): prior for prior in priors}
-    return [fit_judge(chosen, names, by_features.get(frozenset(names))) for chosen, names in wanted_judges(sets)]
-
-
-def wanted_judges(sets: Sequence[LabelledSet]) -> list[tuple[list[LabelledSet], tuple[str, ...]]]:
-    """Return the judges to fit, in order of preference: the sets that have a judge's features, and the features.
-
-    They have log-probabilities or not, and all rerankers, or all but the last, and so on. A set without
-    log-probabilities has a part only in the judges that need none.
-    """
-    kinds = tuple(dict.fromkeys(sets[0].rerankers))
-    with_log_probs = [each for each in sets if all(has_log_probs(table) for table in each.tables if table.edits)]
-    choices = [(with_log_probs, WITH_LOG_PROBS)] if with_log_probs else []
-    return [
-        (chosen, (*names, *kinds[:count]))
-        for chosen, names in [*choices, (list(sets), WITHOUT_LOG_PROBS)]
-        for count in range(len(kinds), -1, -1)
-    ]
 
 
 def read_priors(path: PathLike, sets: Sequence[LabelledSet]) -> tuple[Judge, ...]:

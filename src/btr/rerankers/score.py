@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from btr.corpus.candidates import Candidates, read_candidates, tokens_of
+from btr.corpus.candidates import SYSTEM, Candidates, read_candidates, tokens_of
 from btr.corpus.edits import EditTable
 from btr.corpus.files import PathLike, file_signature, read_lines
 from btr.corpus.scores import Scored
@@ -138,7 +138,12 @@ def score(
 
 
 def lacks_log_probs(row: Candidates) -> bool:
-    """Return whether there are edits of which a judge can't know how probable the base model finds them."""
+    """Return whether there are edits of which a judge can't know how probable the base model finds them.
+
+    Outputs of several systems have no base model.
+    """
+    if SYSTEM in row.flags:
+        return False
     usable, source = usable_candidates(row), tokens_of(row.source)
     has_edits = any(tokens_of(row.texts[index]) != source for index in usable)
     return has_edits and (row.log_probs is None or any(row.log_probs[index] is None for index in usable))
