@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import plain_cleme
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -74,7 +75,7 @@ def test_alternatives_are_chosen_place_by_place():
 @st.composite
 def disjoint_edits(draw):
     """Edits of a source of ten different words, each of which changes its span."""
-    bounds = sorted(draw(st.lists(st.integers(0, 10), min_size=2, max_size=8)))
+    bounds = sorted(draw(st.lists(st.integers(0, 10), max_size=8)))
     spans = list(dict.fromkeys(zip(bounds[::2], bounds[1::2])))
     return [edit(start, end, draw(st.sampled_from(["x", "y z"]))) for start, end in spans]
 
@@ -94,6 +95,12 @@ def test_the_annotators_own_edits_are_hits(edits):
     assume(edits)
     (counts,) = count_outcomes(" ".join("abcdefghij"), edits, [edits])
     assert counts == Outcomes(len(merge_spans(edits)), 0, 0, 0)
+
+
+@given(disjoint_edits(), st.lists(disjoint_edits(), min_size=1, max_size=3))
+def test_as_the_definition_written_out(proposed, annotators):
+    words = list("abcdefghij")
+    assert count_outcomes(" ".join(words), proposed, annotators) == plain_cleme.outcomes(words, proposed, annotators)
 
 
 def test_rates_and_score():
