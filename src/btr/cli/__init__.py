@@ -18,6 +18,7 @@ from btr.cli import (  # noqa: F401  (commands, in the order of --help)
     candidates,
     correction,
     evaluation,
+    fitting,
     models,
     serving,
     studies,

@@ -25,7 +25,7 @@ class CLEME(AnnotatorMetric):
     """
 
     name = "cleme"
-    title = "CLEME 2.0"
+    title = "CLEME"
     count_names = Outcomes._fields
     min_per_process = 40
 
