@@ -87,6 +87,27 @@ def test_compare_json():
     assert list(json.loads(done.stdout)) == ["metric", "a", "b", "difference", "sentences", "significance", "signature"]
 
 
+def test_compare_and_report_several():
+    files = [f"examples/{name}.txt" for name in ("base", "second", "reference0")]
+    table = btr("compare", *files, "--gold", "examples/gold.m2", "--resamples", "50").stdout
+    assert [line.split()[:3] for line in table.splitlines() if line.startswith(" B ")] == [["B", "83.87", "76.47"]]
+    assert "A examples/base.txt" in table
+    assert "adjusted for 2 comparisons (Holm)" in table
+    report = btr("evaluate", files[0], "--metric", "all", "--gold", "examples/gold.m2", "--resamples", "50")
+    for title in (" M2 ", " ERRANT ", " CLEME "):
+        assert title in report.stdout
+    assert report.stdout.count("|btr:") == 3
+    done = btr("compare", *files, "--metric", "all", "--gold", "examples/gold.m2", "--resamples", "50", "--json")
+    assert list(json.loads(done.stdout)) == ["systems", "signatures"]
+
+
+def test_list_sets():
+    done = btr("evaluate", "--list-sets")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "conll14/official-2014.combined.m2" in done.stdout
+    assert "jfleg-dev, jfleg-test: https://github.com/keisks/jfleg" in done.stdout
+
+
 def test_standard_input():
     text = (ROOT / "examples" / "base.txt").read_text()
     piped = btr("evaluate", "-", "--gold", "examples/gold.m2", "--json", input=text)
@@ -104,6 +125,10 @@ def test_standard_input():
         (["evaluate", "examples", "--gold", "examples/gold.m2"], "examples: is a folder"),
         (["clean", "examples/gold.m2", "-o", "no/where.m2"], "no/where.m2: cannot be written"),
         (["unknown"], "No such command 'unknown'"),
+        (["evaluate", "examples/base.txt", "--set", "conll15"], "conll15: no such set; the sets are conll13"),
+        ([*EVALUATE, "--metric", "all", "--oracle"], "--oracle is for a single metric"),
+        ([*EVALUATE, "--clean", "examples/base.txt"], "--clean is for a report; add --metric all"),
+        ([*EVALUATE, "examples/base.txt", "--metric", "all"], "'btr compare' takes those of several systems"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from btr.candidates.generate import generate
     from btr.corpus.candidates import Candidates, read_candidates, write_candidates
     from btr.corpus.cleaning import clean
+    from btr.corpus.named_sets import list_sets
     from btr.correction.correct import correct
     from btr.correction.corrector import Corrector
     from btr.decisions.combine import combine
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from btr.decisions.settings import Settings
     from btr.decisions.tune import tune
     from btr.decisions.tune_edits import tune_edits
-    from btr.metrics.evaluate import compare, evaluate
+    from btr.metrics.compare import compare
+    from btr.metrics.evaluate import evaluate
+    from btr.metrics.report import report
     from btr.models.compact import compact
     from btr.models.fetch import fetch
     from btr.models.hub import push_to_hub
@@ -47,7 +50,7 @@ _MODULES = {
     "clean": "btr.corpus.cleaning",
     "combine": "btr.decisions.combine",
     "compact": "btr.models.compact",
-    "compare": "btr.metrics.evaluate",
+    "compare": "btr.metrics.compare",
     "correct": "btr.correction.correct",
     "cross_fit": "btr.training.cross_fit",  # btr cross-fit
     "evaluate": "btr.metrics.evaluate",
@@ -55,7 +58,9 @@ _MODULES = {
     "fetch": "btr.models.fetch",
     "generate": "btr.candidates.generate",
     "import_checkpoint": "btr.models.import_checkpoint",  # btr import; "import" is a keyword of Python
+    "list_sets": "btr.corpus.named_sets",  # btr evaluate --list-sets
     "push_to_hub": "btr.models.hub",
+    "report": "btr.metrics.report",  # btr evaluate --metric all, btr compare --metric all
     "rerank": "btr.decisions.rerank",
     "rerank_edits": "btr.decisions.rerank_edits",  # btr rerank --judge
     "score": "btr.rerankers.score",
@@ -85,9 +90,11 @@ __all__ = [
     "fetch",
     "generate",
     "import_checkpoint",
+    "list_sets",
     "load_reranker",
     "push_to_hub",
     "read_candidates",
+    "report",
     "rerank",
     "rerank_edits",
     "score",

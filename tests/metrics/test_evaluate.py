@@ -118,7 +118,11 @@ def files(tmp_path):
         ("few.jsonl", {"gold": GOLD, "by": ["type"]}, "--by type needs --metric errant"),
         ("few.jsonl", {"gold": GOLD, "by": ["group"]}, "--by group needs groups"),
         ("few.jsonl", {"gold": GOLD, "by": ["colour"]}, "--by must be one of group, operation, type, not 'colour'"),
-        ("few.jsonl", {"gold": GOLD, "metric": "bleu"}, "metric must be one of m2, errant, gleu, not 'bleu'"),
+        (
+            "few.jsonl",
+            {"gold": GOLD, "metric": "bleu"},
+            "metric must be one of m2, errant, cleme, gleu, unchanged, not 'bleu'",
+        ),
         ("few.jsonl", {"gold": GOLD, "beta": 0}, "beta must be larger than 0"),
         ("few.jsonl", {"gold": ["-"]}, r"- \(gold\): is read twice"),
         ("few.jsonl", {}, "m2 needs --gold"),

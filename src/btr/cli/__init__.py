@@ -19,6 +19,7 @@ from btr.cli import (  # noqa: F401  (commands, in the order of --help)
     combining,
     correction,
     evaluation,
+    fitting,
     models,
     serving,
     studies,

@@ -1,4 +1,4 @@
-"""Commands that need no model: evaluate, compare, clean, tune."""
+"""Commands that need no model: evaluate, compare, clean."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,22 +7,19 @@ from typing import Annotated
 import typer
 
 from btr.cli.options import (
-    AtLeast,
-    Average,
-    BaseEditsOnly,
     Beta,
-    DropRunaways,
-    Gap,
+    Clean,
+    CleanOutput,
     Gold,
     Json,
-    Judge,
-    Metric,
     Mode,
     Processes,
     Rank,
     Reference,
+    ReportMetric,
     Resamples,
     Source,
+    TestSet,
     app,
     refuse_options,
     say,
@@ -31,15 +28,28 @@ from btr.cli.options import (
 from btr.errors import InputError
 from btr.wording import count_of
 
-SENTENCE_OPTIONS = "metric", "top", "step", "mix", "gap", "at_least", "drop_runaways", "average"
+ALL = "all"  # for --metric: a report
+ONLY_IN_REPORTS = "is for a report; add --metric all, or score the output of a clean text with --metric unchanged."
+
+
+def print_sets(wanted: bool) -> None:
+    """Print all named test sets and end, if that is wanted."""
+    if wanted:
+        import btr
+        from btr.cli.reports import print_set_list
+
+        show(btr.list_sets(), False, print_set_list)
+        raise typer.Exit
 
 
 @app.command()
 def evaluate(
+    context: typer.Context,
     hypotheses: Annotated[
         list[str], typer.Argument(metavar="HYP", help="Text, a candidates file, or one text file per rank; - is stdin.")
     ],
-    metric: Metric = "m2",
+    metric: ReportMetric = None,
+    test_set: TestSet = None,
     gold: Gold = None,
     source: Source = None,
     reference: Reference = None,
@@ -47,27 +57,44 @@ def evaluate(
     oracle: Annotated[bool, typer.Option("--oracle", help="Score the best choice among the candidates.")] = False,
     by: Annotated[list[str] | None, typer.Option(help="Break down by group, operation or type; repeatable.")] = None,
     groups: Annotated[Path | None, typer.Option(help="File with the group of each sentence, one per line.")] = None,
+    clean: Clean = None,
+    clean_output: CleanOutput = None,
     mode: Mode = None,
     beta: Beta = None,
     resamples: Resamples = 1000,
     processes: Processes = None,
+    list_sets: Annotated[
+        bool,
+        typer.Option("--list-sets", callback=print_sets, is_eager=True, help="Print the named test sets, and end."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Score hypotheses with M2, ERRANT, GLEU or a registered metric.
 
     \b
     btr evaluate out.txt --metric m2 --gold test.m2
+    btr evaluate out.txt --set bea19-dev
     btr evaluate out.txt --metric errant --gold A.m2 --gold B.m2 --by operation --by group
     btr evaluate out.txt --metric gleu --source in.txt --reference r0.txt --reference r1.txt
+    btr evaluate out.txt --metric all --gold test.m2 --clean clean.txt --clean-output clean-out.txt
     btr evaluate candidates.jsonl --rank 2 --gold test.m2
     btr evaluate candidates.jsonl --oracle --reference ref.txt --gold test.m2 --json
     """
     import btr
     from btr.cli.tables import print_evaluation
 
+    if metric == ALL:
+        refuse_options(context, ("oracle", "by", "groups"), "is for a single metric; leave it out with --metric all.")
+        if len(hypotheses) > 1:
+            raise InputError("--metric all takes one output here; 'btr compare' takes those of several systems.")
+        report(hypotheses, test_set, gold, source, reference, clean, clean_output, rank, mode, beta, resamples,
+               processes, as_json)  # fmt: skip
+        return
+    refuse_options(context, ("clean", "clean_output"), ONLY_IN_REPORTS)
     result = btr.evaluate(
         hypotheses,
         metric=metric,
+        test_set=test_set,
         gold=gold,
         source=source,
         reference=reference,
@@ -85,32 +112,45 @@ def evaluate(
 
 @app.command()
 def compare(
+    context: typer.Context,
     first: Annotated[str, typer.Argument(metavar="HYP_A", help="One system's output: text or candidates.")],
-    second: Annotated[str, typer.Argument(metavar="HYP_B", help="Another system's output, for the same sources.")],
-    metric: Metric = "m2",
+    others: Annotated[list[str], typer.Argument(metavar="HYP_B", help="Other systems' outputs, for the same sources.")],
+    metric: ReportMetric = None,
+    test_set: TestSet = None,
     gold: Gold = None,
     source: Source = None,
     reference: Reference = None,
     rank: Rank = None,
+    clean: Clean = None,
+    clean_output: CleanOutput = None,
     mode: Mode = None,
     beta: Beta = None,
     resamples: Annotated[int, typer.Option(min=1, help="Resamples of the bootstrap and the randomisation.")] = 1000,
     processes: Processes = None,
     as_json: Json = False,
 ) -> None:
-    """Compare the scores of two outputs, and test whether the difference is significant.
+    """Compare the scores of two or more outputs with the first, and test whether the differences are significant.
 
     \b
     btr compare base.txt reranked.txt --metric m2 --gold test.m2
+    btr compare base.txt a.txt b.txt c.txt --set conll14
+    btr compare base.txt a.txt b.txt --metric all --gold test.m2
     btr compare a.txt b.txt --metric gleu --source in.txt --reference r0.txt --reference r1.txt
     """
     import btr
+    from btr.cli.reports import print_systems
     from btr.cli.tables import print_comparison
 
+    if metric == ALL:
+        report([first, *others], test_set, gold, source, reference, clean, clean_output, rank, mode, beta, resamples,
+               processes, as_json)  # fmt: skip
+        return
+    refuse_options(context, ("clean", "clean_output"), ONLY_IN_REPORTS)
     result = btr.compare(
         first,
-        second,
+        *others,
         metric=metric,
+        test_set=test_set,
         gold=gold,
         source=source,
         reference=reference,
@@ -120,7 +160,43 @@ def compare(
         resamples=resamples,
         processes=processes,
     )
-    show(result, as_json, print_comparison)
+    show(result, as_json, print_comparison if len(others) == 1 else print_systems)
+
+
+def report(
+    systems: Sequence[str],
+    test_set: str | None,
+    gold: Sequence[Path] | None,
+    source: Path | None,
+    reference: Sequence[Path] | None,
+    clean: Path | None,
+    clean_output: Sequence[str] | None,
+    rank: int | None,
+    mode: str | None,
+    beta: float | None,
+    resamples: int,
+    processes: int | None,
+    as_json: bool,
+) -> None:
+    """Do what `--metric all` does."""
+    import btr
+    from btr.cli.reports import print_report
+
+    result = btr.report(
+        systems,
+        test_set=test_set,
+        gold=gold,
+        source=source,
+        reference=reference,
+        clean=clean,
+        clean_output=clean_output,
+        rank=rank,
+        mode=mode,
+        beta=beta,
+        resamples=resamples,
+        processes=processes,
+    )
+    show(result, as_json, print_report)
 
 
 @app.command()
@@ -139,129 +215,3 @@ def clean(
 
     written = btr.clean(path, output)
     say(f"{count_of(written, 'sentence')} written to {output}")
-
-
-@app.command()
-def tune(
-    context: typer.Context,
-    scores: Annotated[list[Path], typer.Argument(metavar="SCORES", help="Scores files, one per model.")],
-    metric: Metric = "m2",
-    gold: Gold = None,
-    source: Source = None,
-    reference: Reference = None,
-    top: Annotated[list[int] | None, typer.Option(min=1, help="Candidates; 5, 10, 15, 20 by default.")] = None,
-    step: Annotated[float, typer.Option(help="The step between the thresholds, from 0 to 1.")] = 0.1,
-    mix: Annotated[bool, typer.Option("--mix", help="Also tune the weights of all files as one reranker.")] = False,
-    folds: Annotated[int | None, typer.Option(min=2, help="Folds of the cross-validation: 10; with --edits 5.")] = None,
-    gap: Gap = None,
-    at_least: AtLeast = None,
-    drop_runaways: DropRunaways = None,
-    average: Average = None,
-    edits: Annotated[
-        bool, typer.Option("--edits", help="Fit a judge of edits: SCORES are edit tables, each with its own --gold.")
-    ] = False,
-    judge: Judge = None,
-    base_edits_only: BaseEditsOnly = None,
-    settled: Annotated[
-        tuple[float, float] | None,
-        typer.Option(
-            metavar="LOW HIGH",
-            help="With --edits: the last reranker is asked only where a judge without it has a confidence in between.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="JUDGE.json", help="With --edits: where the judge goes.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FIGURE", help="Draw the grids: .png, .svg or .pdf.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Find the best number of candidates and threshold on a validation set.
-
-    Prints the whole grid, the best cell, and the cross-validated score: each fold is decided with the settings that are
-    best on the others, so that the gain does not come from the tuning itself.
-
-    \b
-    btr tune scores.jsonl --gold dev.m2
-    btr tune a5.jsonl a10.jsonl a20.jsonl --gold dev.m2 --plot grids.png
-    btr tune contrast.jsonl base.jsonl --mix --gold dev.m2 --step 0.05
-    btr tune --edits wi.jsonl fce.jsonl --gold wi.m2 --gold fce.m2 -o judge.json
-    btr tune --edits mine.jsonl --gold mine.m2 --judge judge.json -o adapted.json
-    """
-    import btr
-    from btr.cli.tables import print_tuned
-    from btr.decisions.tune import TOPS
-
-    if edits:
-        refuse_options(context, SENTENCE_OPTIONS, "is for choosing among whole candidates; leave it out with --edits.")
-        tune_judge(scores, output, gold, source, reference, judge, base_edits_only, folds, settled, plot, as_json)
-        return
-    refuse_options(
-        context, ("output", "judge", "base_edits_only", "settled"), "is for edits; add --edits, or leave it out."
-    )
-    if plot is not None:
-        from btr.resume import check_output
-
-        check_output(plot, [*scores, *(gold or ()), *(reference or ())])
-    result = btr.tune(
-        scores,
-        metric=metric,
-        gold=gold or (),
-        source=source,
-        reference=reference or (),
-        top=top or TOPS,
-        step=step,
-        mix=mix,
-        folds=folds or 10,
-        gap=gap,
-        at_least=bool(at_least),
-        drop_runaways=bool(drop_runaways),
-        average=average or "log",
-    )
-    if plot is not None:
-        try:
-            from btr.studies.plots import draw_grids, save
-        except ModuleNotFoundError as error:
-            raise InputError(f"drawing needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
-        save(draw_grids(result), plot)
-    show(result, as_json, print_tuned)
-
-
-def tune_judge(
-    tables: Sequence[Path],
-    output: Path | None,
-    gold: Sequence[Path] | None,
-    source: Path | None,
-    reference: Sequence[Path] | None,
-    judge: str | None,
-    base_edits_only: bool | None,
-    folds: int | None,
-    settled: tuple[float, float] | None,
-    plot: Path | None,
-    as_json: bool,
-) -> None:
-    """Do what `tune --edits` does."""
-    import btr
-    from btr.cli.judges import print_tuned_judge
-
-    if plot is not None:
-        from btr.resume import check_output
-
-        check_output(plot, [*tables, *(gold or ()), *(reference or ()), *([output] if output else ())])
-    result = btr.tune_edits(
-        tables,
-        output,
-        gold=gold or (),
-        source=source,
-        reference=reference or (),
-        judge=judge,
-        base_edits_only=bool(base_edits_only),
-        folds=folds or 5,
-        settled=settled or (0.0, 1.0),
-    )
-    if plot is not None:
-        try:
-            from btr.studies.plots import draw_reliability, save
-        except ModuleNotFoundError as error:
-            raise InputError(f"drawing needs the extra 'train': pip install 'btr-gec[train]' ({error}).") from None
-        save(draw_reliability(result), plot)
-    show(result, as_json, print_tuned_judge)

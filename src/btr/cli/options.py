@@ -21,6 +21,22 @@ app = typer.Typer(
 )
 
 Metric = Annotated[str, typer.Option(help="m2, errant, gleu, or a metric that another package has registered.")]
+ReportMetric = Annotated[
+    str | None,
+    typer.Option(
+        help="m2, errant, cleme (hit, wrong, under- and over-correction), gleu, unchanged (for clean text), one that "
+        "another package has registered, or all: a report by every metric that the files allow.",
+        show_default="the set's, or m2",
+    ),
+]
+TestSet = Annotated[
+    str | None,
+    typer.Option("--set", metavar="NAME", help="A named test set instead of files; btr evaluate --list-sets has all."),
+]
+Clean = Annotated[Path | None, typer.Option(help="With --metric all: a text without errors, one sentence per line.")]
+CleanOutput = Annotated[
+    list[str] | None, typer.Option(help="With --clean: what the system made of that text; one for each system.")
+]
 Gold = Annotated[list[Path] | None, typer.Option(help="Gold M2 file; several form one corpus, one group per file.")]
 Source = Annotated[Path | None, typer.Option(help="Sources, one per line (for gleu).")]
 Reference = Annotated[list[Path] | None, typer.Option(help="References: text, or JSON lines; may be repeated.")]

@@ -146,13 +146,23 @@ def zip_streams(named: Sequence[tuple[PathLike, Iterator[str]]]) -> Iterator[tup
         yield cast(tuple[str, ...], row)
 
 
-def file_hash(path: PathLike) -> str:
-    """Return the first eight hexadecimal digits of the SHA-256 of the file's (unpacked) bytes."""
+def file_sha256(path: PathLike) -> str:
+    """Return the SHA-256 of the file's (unpacked) bytes."""
     digest = hashlib.sha256()
     with reading(path) as file:
         while block := file.read(1 << 20):
             digest.update(block)
-    return digest.hexdigest()[:8]
+    return digest.hexdigest()
+
+
+def file_hash(path: PathLike) -> str:
+    """Return the first eight hexadecimal digits of the SHA-256, as signatures have them."""
+    return file_sha256(path)[:8]
+
+
+def user_cache() -> Path:
+    """Return the folder for what is fetched, expanded or converted, and for named test sets."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "btr"
 
 
 def check_is_file(path: PathLike, what: str) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from btr.corpus.files import user_cache
 from btr.correction.segments import Segment
-from btr.models.locate import user_cache
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier

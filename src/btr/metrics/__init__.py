@@ -8,5 +8,12 @@ from btr.metrics.base import Metric
 from btr.registry import Registry
 
 METRICS: Registry[type[Metric]] = Registry(
-    "btr.metrics", {"m2": "btr.metrics.m2:M2", "errant": "btr.metrics.errant:Errant", "gleu": "btr.metrics.gleu:GLEU"}
+    "btr.metrics",
+    {
+        "m2": "btr.metrics.m2:M2",
+        "errant": "btr.metrics.errant:Errant",
+        "cleme": "btr.metrics.cleme:CLEME",
+        "gleu": "btr.metrics.gleu:GLEU",
+        "unchanged": "btr.metrics.unchanged:Unchanged",
+    },
 )

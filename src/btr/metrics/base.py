@@ -30,6 +30,7 @@ class Metric(ABC):
     needs: ClassVar[tuple[str, ...]]  # kinds of files: gold, source, reference; the first has the corpus's sentences
     options: ClassVar[tuple[str, ...]] = ()  # those of MetricOptions that the metric has
     breakdowns: ClassVar[tuple[str, ...]] = ()  # what `parts` can break a score down by
+    test_set: str | None = None  # the name of the set that the corpus is, for signatures
     min_per_process = 100  # sentences below which a further process costs more than it saves
 
     def __init__(self, size: int, processes: int | None = None) -> None:
@@ -109,10 +110,10 @@ class Metric(ABC):
     def signature(self) -> str:
         """Return what must agree for two scores to be compared.
 
-        For example `m2|gold:test.m2#3f2a9c01|beta:0.5|unchanged:2|btr:0.2.0`.
+        For example `m2|gold:test.m2#3f2a9c01|beta:0.5|unchanged:2|btr:0.2.0`; with a named set `m2|set:conll14|…`.
         """
-        fields = (f"{name}:{value}" for name, value in self.signature_fields().items() if value)
-        return "|".join([self.name, *fields, f"btr:{__version__}"])
+        fields = {"set": self.test_set, **self.signature_fields(), "btr": __version__}
+        return "|".join([self.name, *(f"{name}:{value}" for name, value in fields.items() if value)])
 
     def count_pairs(self, pairs: Sequence[tuple[int, str]]) -> list[Counts]:
         """Count (sentence number, hypothesis) pairs, each one once, on all cores."""

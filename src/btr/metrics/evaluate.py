@@ -1,18 +1,15 @@
-"""The verbs `evaluate` and `compare`: files in, scores out."""
+"""The verb `evaluate`: files in, scores out."""
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from btr.corpus.candidates import read_candidates
-from btr.corpus.files import PathLike, Paths, as_paths, check_same_length, read_text, zip_lines
-from btr.corpus.parallel import is_json_lines
+from btr.corpus.files import PathLike, Paths, as_paths, check_same_length
 from btr.errors import InputError
 from btr.metrics import METRICS, significance
 from btr.metrics.base import Array
-from btr.metrics.gold import Gold, load_gold
+from btr.metrics.gold import Gold, default_metric, load_gold
+from btr.metrics.hypotheses import at_rank, read_hypotheses
 from btr.metrics.oracle import gold_percent, oracle_choice, unique_percent
-from btr.metrics.results import Breakdown, ChangedSentences, Comparison, Confidence, Evaluation, Oracle, Part
+from btr.metrics.results import Breakdown, Evaluation, Oracle, Part
 
 BREAKDOWNS = "group", "operation", "type"
 
@@ -20,7 +17,8 @@ BREAKDOWNS = "group", "operation", "type"
 def evaluate(
     hypotheses: Paths,
     *,
-    metric: str = "m2",
+    metric: str | None = None,
+    test_set: str | None = None,
     gold: Paths | None = None,
     source: PathLike | None = None,
     reference: Paths | None = None,
@@ -33,13 +31,26 @@ def evaluate(
     resamples: int = significance.RESAMPLES,
     processes: int | None = None,
 ) -> Evaluation:
-    """Score hypotheses: a text file, the candidates of one rank, or the oracle's choice among candidates."""
+    """Score hypotheses: a text file, the candidates of one rank, or the oracle's choice among candidates.
+
+    The gold is that of a named test set (`list_sets` has them), or the files that are given. The metric is the set's
+    unless it is named, and M2 without a set.
+    """
+    metric = metric or default_metric(test_set)
     if oracle and rank is not None:
         raise InputError("--oracle and --rank exclude each other: the oracle chooses the rank.")
     if as_paths(reference) and not oracle and "reference" not in METRICS[metric].needs:
         raise InputError(f"--reference is for gleu and for --oracle; {metric} takes its gold from --gold.")
     against = load_gold(
-        metric, gold=gold, source=source, reference=reference, groups=groups, mode=mode, beta=beta, processes=processes
+        metric,
+        test_set=test_set,
+        gold=gold,
+        source=source,
+        reference=reference,
+        groups=groups,
+        mode=mode,
+        beta=beta,
+        processes=processes,
     )
     kinds = [by] if isinstance(by, str) else list(by)
     check_breakdown(kinds, against)
@@ -53,11 +64,7 @@ def evaluate(
         texts, shares = at_rank(candidates, rank or 1, paths[0]), None
     against.metric.check_lengths(texts, str(paths[0]))
     counts = against.metric.counts(texts)
-    confidence = None
-    if resamples:
-        intervals = significance.confidence(against.metric, counts, resamples)
-        percent = {name: (100 * low, 100 * high) for name, (low, high) in intervals.items()}
-        confidence = Confidence(significance.LEVEL, resamples, percent)
+    confidence = significance.confidence_percent(against.metric, counts, resamples) if resamples else None
     return Evaluation(
         **vars(against.metric.score_counts(counts)),
         rank=rank,
@@ -65,79 +72,6 @@ def evaluate(
         confidence=confidence,
         by=break_down(against, counts, texts, kinds),
     )
-
-
-def compare(
-    first: PathLike,
-    second: PathLike,
-    *,
-    metric: str = "m2",
-    gold: Paths | None = None,
-    source: PathLike | None = None,
-    reference: Paths | None = None,
-    rank: int | None = None,
-    mode: str | None = None,
-    beta: float | None = None,
-    resamples: int = significance.RESAMPLES,
-    processes: int | None = None,
-) -> Comparison:
-    """Compare two outputs: their scores, the differences (second minus first) and their significance."""
-    against = load_gold(
-        metric, gold=gold, source=source, reference=reference, mode=mode, beta=beta, processes=processes
-    )
-    texts_a, texts_b = (at_rank(read_hypotheses([path], against), rank or 1, path) for path in (first, second))
-    for path, texts in ((first, texts_a), (second, texts_b)):
-        against.metric.check_lengths(texts, str(path))
-    a, b = against.metric.counts(texts_a), against.metric.counts(texts_b)
-    sentences_a, sentences_b = against.metric.sentence_scores(a), against.metric.sentence_scores(b)
-    return Comparison(
-        files=(str(first), str(second)),
-        a=against.metric.score_counts(a),
-        b=against.metric.score_counts(b),
-        sentences=ChangedSentences(
-            changed=sum(x.split() != y.split() for x, y in zip(texts_a, texts_b)),
-            better=int(np.count_nonzero(sentences_b > sentences_a)),
-            worse=int(np.count_nonzero(sentences_b < sentences_a)),
-            all=len(a),
-        ),
-        significance=significance.run_tests(against.metric, a, b, resamples),
-        rank=rank,
-    )
-
-
-def read_hypotheses(paths: Sequence[PathLike], against: Gold) -> list[tuple[str, ...]]:
-    """Read the candidates of each sentence: from a candidates file, or from plain text with one file per rank."""
-    if len(paths) > 1:
-        refuse_candidates(paths)
-        rows = list(zip_lines(paths))
-    else:
-        lines = read_text(paths[0])
-        if not is_json_lines(paths[0], lines[0]):
-            rows = [(line,) for line in lines]
-        else:
-            candidates = list(read_candidates(paths[0], lines))
-            check_same_length([(against.name, against.metric.size), (str(paths[0]), len(candidates))])
-            for number, row in enumerate(candidates):
-                if row.source.split() != against.metric.source(number).split():
-                    raise InputError(f"{paths[0]}, line {number + 1}: its source is not the one of {against.name}.")
-            rows = [row.texts for row in candidates]
-    check_same_length([(against.name, against.metric.size), (str(paths[0]), len(rows))])
-    return rows
-
-
-def refuse_candidates(paths: Sequence[PathLike]) -> None:
-    """Refuse candidates files among several: only text files are the ranks of one system."""
-    for path in paths:
-        if is_json_lines(path, ""):
-            raise InputError(f"{path}: has all ranks of a system; name it alone, or name one text file per rank.")
-
-
-def at_rank(rows: Sequence[Sequence[str]], rank: int, path: PathLike) -> list[str]:
-    """Return each sentence's candidate of a rank, counted from 1."""
-    for number, row in enumerate(rows, 1):
-        if rank > len(row):
-            raise InputError(f"{path}, line {number}: has no candidate of rank {rank}, but {len(row)} in all.")
-    return [row[rank - 1] for row in rows]
 
 
 def choose_by_oracle(candidates: Sequence[Sequence[str]], against: Gold, name: str) -> tuple[list[str], Oracle]:

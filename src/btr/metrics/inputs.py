@@ -6,6 +6,7 @@ from functools import cached_property
 
 from btr.corpus.files import PathLike, check_is_file, check_same_length, file_signature, read_text
 from btr.corpus.m2 import Sentence, read_m2
+from btr.corpus.named_sets import LocatedSet
 from btr.corpus.parallel import read_references
 from btr.errors import InputError
 
@@ -21,6 +22,7 @@ class MetricFiles:
     gold: Sequence[PathLike] = ()
     source: PathLike | None = None
     reference: Sequence[PathLike] = ()
+    test_set: LocatedSet | None = None  # whose files these are, if they were named by their set
 
     def paths(self, kind: str) -> list[PathLike]:
         """Return the files of one kind: gold, source or reference."""
@@ -39,7 +41,14 @@ class MetricFiles:
         for kind, content in CONTENT.items():
             for path in self.paths(kind):
                 check_is_file(path, content)
-        if any(not self.paths(kind) for kind in needs):
+        missing = [kind for kind in needs if not self.paths(kind)]
+        if missing and self.test_set:
+            name, usual = self.test_set.name, self.test_set.metric
+            raise InputError(
+                f"{metric} needs {' and '.join(OPTION[kind] for kind in needs)}, and the set {name} has no "
+                f"{CONTENT[missing[0]]}; its metric is {usual}."
+            )
+        if missing:
             raise InputError(f"{metric} needs {' and '.join(OPTION[kind] for kind in needs)}.")
 
     @cached_property

@@ -113,10 +113,12 @@ class Difference:
 
     p: float
     interval: Interval | None = None  # of scores from 0 to 1
+    p_holm: float | None = None  # adjusted by Holm's method, where several outputs are compared with the first
 
     def to_dict(self) -> Json:
         """Return the test as JSON has it, the interval in percent."""
-        return {"p": self.p, **({"interval": [100 * value for value in self.interval]} if self.interval else {})}
+        result: Json = {"p": self.p} if self.p_holm is None else {"p": self.p, "p_holm": self.p_holm}
+        return {**result, **({"interval": [100 * value for value in self.interval]} if self.interval else {})}
 
 
 @dataclass(frozen=True)
@@ -149,30 +151,106 @@ class ChangedSentences:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The result of `compare`: two outputs A and B with their scores, and the significance of the difference B - A."""
+class Contrast:
+    """How an output differs from the first one: score differences, changed sentences, and significance."""
 
-    files: tuple[str, str]
-    a: Score
-    b: Score
+    difference: Mapping[str, float]
     sentences: ChangedSentences
     significance: Significance
+
+    def to_dict(self) -> Json:
+        """Return the contrast as JSON has it."""
+        sentences, tests = vars(self.sentences), self.significance.to_dict()
+        return {"difference": dict(self.difference), "sentences": sentences, "significance": tests}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of `compare`: outputs with their scores, and how each after the first differs from the first.
+
+    Two outputs are also called A and B: `a`, `b`, and `difference`, `sentences` and `significance` of B - A.
+    """
+
+    files: tuple[str, ...]
+    scores: tuple[Score, ...]
+    contrasts: tuple[Contrast, ...]  # of the second output, the third …
     rank: int | None = None
 
     @property
-    def difference(self) -> dict[str, float]:
+    def a(self) -> Score:
+        """The first output's score."""
+        return self.scores[0]
+
+    @property
+    def b(self) -> Score:
+        """The second output's score."""
+        return self.scores[1]
+
+    @property
+    def difference(self) -> Mapping[str, float]:
         """B - A by score."""
-        return {name: self.b.scores[name] - value for name, value in self.a.scores.items()}
+        return self.contrasts[0].difference
+
+    @property
+    def sentences(self) -> ChangedSentences:
+        """How many sentences differ between A and B."""
+        return self.contrasts[0].sentences
+
+    @property
+    def significance(self) -> Significance:
+        """The tests of B - A."""
+        return self.contrasts[0].significance
 
     def to_dict(self) -> Json:
-        """Return the comparison as JSON has it."""
-        sides = zip(("a", "b"), self.files, (self.a, self.b))
-        return {
-            "metric": self.a.metric,
-            **{side: {"file": file, "scores": score.scores, "counts": score.counts} for side, file, score in sides},
-            "difference": self.difference,
-            "sentences": vars(self.sentences),
-            "significance": self.significance.to_dict(),
-            **({} if self.rank is None else {"rank": self.rank}),
-            "signature": self.a.signature,
-        }
+        """Return the comparison as JSON has it: two outputs as `a` and `b`, others as a list of `systems`."""
+        rows = [
+            {"file": file, "scores": score.scores, "counts": score.counts}
+            for file, score in zip(self.files, self.scores)
+        ]
+        result: Json = {"metric": self.a.metric}
+        if len(rows) == 2:
+            result |= {**dict(zip("ab", rows)), **self.contrasts[0].to_dict()}
+        else:
+            contrasts = [contrast.to_dict() for contrast in self.contrasts]
+            result["systems"] = [{**row, **contrast} for row, contrast in zip(rows, [{}, *contrasts])]
+        rank = {} if self.rank is None else {"rank": self.rank}
+        return {**result, **rank, "signature": self.a.signature}
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """What one metric says of the outputs of a report."""
+
+    comparison: Comparison
+    confidence: tuple[Confidence, ...] = ()  # of each output; none without resamples
+
+    def system(self, number: int) -> Json:
+        """Return what JSON has of one output: its scores, their intervals, and how it differs from the first."""
+        score = self.comparison.scores[number]
+        result: Json = {"scores": score.scores, "counts": score.counts, **score.details}
+        if self.confidence:
+            result["confidence"] = self.confidence[number].to_dict()
+        if number:
+            result["against_first"] = self.comparison.contrasts[number - 1].to_dict()
+        return result
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of `report`: outputs by every metric that the files allow, and by `unchanged` on clean text."""
+
+    files: tuple[str, ...]
+    sections: Mapping[str, ReportSection]  # by metric
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The signature of each metric."""
+        return {name: section.comparison.a.signature for name, section in self.sections.items()}
+
+    def to_dict(self) -> Json:
+        """Return the report as JSON has it: the scores of each output by metric, and the signatures."""
+        systems = [
+            {"file": file, "metrics": {name: section.system(k) for name, section in self.sections.items()}}
+            for k, file in enumerate(self.files)
+        ]
+        return {"systems": systems, "signatures": self.signatures}

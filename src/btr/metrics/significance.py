@@ -1,11 +1,12 @@
 """Confidence intervals of scores and tests of their differences, by aggregating counts again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from btr.metrics.base import Array, Metric
-from btr.metrics.results import Difference, Interval, Significance
+from btr.metrics.results import Confidence, Difference, Interval, Significance
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -31,6 +32,12 @@ def confidence(metric: Metric, counts: Array, resamples: int = RESAMPLES) -> dic
     size = len(counts)
     blocks = [metric.aggregate(counts, indices) for indices in _draws(size, resamples, size)]
     return {name: _interval(np.concatenate([block[name] for block in blocks])) for name in blocks[0]}
+
+
+def confidence_percent(metric: Metric, counts: Array, resamples: int = RESAMPLES) -> Confidence:
+    """Return the intervals of `confidence` as results have them, in percent."""
+    intervals = confidence(metric, counts, resamples)
+    return Confidence(LEVEL, resamples, {name: (100 * low, 100 * high) for name, (low, high) in intervals.items()})
 
 
 def run_tests(metric: Metric, a: Array, b: Array, resamples: int = RESAMPLES) -> Significance:
@@ -88,3 +95,32 @@ def randomisation(metric: Metric, a: Array, b: Array, resamples: int = RESAMPLES
         for name, (difference,) in observed.items():
             larger[name] += int(np.count_nonzero(np.abs(second[name] - first[name]) >= abs(difference)))
     return {name: Difference((count + 1) / (resamples + 1)) for name, count in larger.items()}
+
+
+def adjust(tests: Sequence[Significance]) -> list[Significance]:
+    """Add to each p-value of several comparisons what Holm's method makes of it, given that there are several."""
+    if len(tests) < 2:
+        return list(tests)
+
+    def adjusted(differences: Sequence[Difference]) -> list[Difference]:
+        return [replace(test, p_holm=p) for test, p in zip(differences, holm([test.p for test in differences]))]
+
+    def by_score(several: Sequence[Mapping[str, Difference]]) -> list[dict[str, Difference]]:
+        columns = {name: adjusted([differences[name] for differences in several]) for name in several[0]}
+        return [{name: column[k] for name, column in columns.items()} for k in range(len(several))]
+
+    t_tests = adjusted([test.t_test for test in tests])
+    bootstraps = by_score([test.bootstrap for test in tests])
+    randomisations = by_score([test.randomisation for test in tests])
+    rows = zip(t_tests, bootstraps, randomisations, tests)
+    return [Significance(t, bootstrap, random, test.resamples) for t, bootstrap, random, test in rows]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjust p-values for the number of tests (Holm 1979): the chance of a single false alarm stays at the level."""
+    order = sorted(range(len(p_values)), key=lambda k: p_values[k])
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, k in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[k]))
+        adjusted[k] = largest
+    return adjusted

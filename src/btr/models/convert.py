@@ -12,11 +12,12 @@ from typing import Any
 
 from filelock import FileLock
 
+from btr.corpus.files import user_cache
 from btr.errors import InputError, needs_models
 from btr.models.bidirectional import MODEL_TYPES
 from btr.models.config import check_kind, read_config, read_facts
 from btr.models.identity import model_hash
-from btr.models.locate import fetch_folder, first_line, locate_model, user_cache
+from btr.models.locate import fetch_folder, first_line, locate_model
 
 COMPUTE_TYPES = "float32", "int8"
 MADE_FROM = "made-from.json"  # in a conversion: the model's hash, and CTranslate2's version

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from btr.corpus.files import user_cache
 from btr.errors import InputError, needs_models
 
 MAGIC = b"GGUF"
@@ -21,7 +22,6 @@ MAGIC = b"GGUF"
 def gguf_folder(path: Path) -> Path:
     """Return the folder in the cache that a GGUF file is expanded to, which is made if it is missing."""
     from btr.models.identity import hash_once
-    from btr.models.locate import user_cache
 
     check_magic(path)
     folder = user_cache() / f"gguf-{hash_once(path.resolve()).hex()[:16]}"

@@ -1,9 +1,9 @@
 """Where a model's files are: in a folder, among the shipped or the fetched models, or on the hub."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from btr.corpus.files import user_cache
 from btr.errors import InputError, needs_models
 
 PYTORCH_WEIGHTS = "pytorch_model*.bin"
@@ -40,11 +40,6 @@ FETCHABLE = {
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     ),
 }
-
-
-def user_cache() -> Path:
-    """Return the folder for what is fetched, expanded or converted."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "btr"
 
 
 def fetched_folder(name: str) -> Path:

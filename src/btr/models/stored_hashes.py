@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from btr.models.locate import user_cache
+from btr.corpus.files import user_cache
 
 MIN_SIZE = 8_000_000  # bytes; a smaller file is hashed in the time that it takes to look its hash up
 MIN_AGE = 2.0  # seconds since the last change: a file that changes twice within its clock's step keeps its times

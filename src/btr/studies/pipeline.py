@@ -10,7 +10,7 @@ from btr.decisions.search import THRESHOLDS
 from btr.decisions.settings import Settings
 from btr.decisions.tune import read_file
 from btr.errors import InputError
-from btr.metrics.evaluate import read_hypotheses
+from btr.metrics.hypotheses import read_hypotheses
 from btr.metrics.significance import RESAMPLES
 from btr.models.identity import model_hash
 from btr.rerankers import parse_name
