@@ -27,6 +27,7 @@ bench: $(VENV)/.tested  ## measure speed and memory, side by side with the naive
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/correct.py
 	$(BIN)/python benchmarks/serve.py
+	$(BIN)/python benchmarks/startup.py
 
 docs: $(VENV)/.documented  ## serve the documentation site at http://127.0.0.1:8000
 	$(BIN)/mkdocs serve --livereload
