@@ -30,8 +30,11 @@ def folder_state(name: str) -> FolderState:
 
 
 @lru_cache(CACHED_MODELS)
-def load_engine_once(model: str, state: FolderState, device: str | None) -> Engine:
-    """Load a base model: CTranslate2 in int8 for a T5, else `transformers`. A changed `state` loads it anew."""
+def load_engine_once(model: str, state: FolderState, device: str | None, threads: int) -> Engine:
+    """Load a base model: CTranslate2 in int8 for a T5, else `transformers`.
+
+    A changed `state`, or another number of threads in this process, loads it anew.
+    """
     logger.info("loading", extra={"fields": {"model": model}})
     if is_t5(model):
         return load_engine(model, "ctranslate2", dtype="int8", device=device)
@@ -40,9 +43,9 @@ def load_engine_once(model: str, state: FolderState, device: str | None) -> Engi
 
 @lru_cache(CACHED_MODELS)
 def load_reranker_once(
-    names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool
+    names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool, threads: int
 ) -> Reranker:
-    """Load rerankers. A changed `state` loads them anew."""
+    """Load rerankers. A changed `state`, or another number of threads in this process, loads them anew."""
     for name in names:
         logger.info("loading", extra={"fields": {"reranker": name}})
     return load_reranker(names, device=device, int8=int8)

@@ -9,6 +9,7 @@ import torch
 from btr.errors import InputError
 from btr.models.convert import convert, ctranslate2_version
 from btr.models.locate import first_line
+from btr.models.threads import Threaded
 
 BATCH = 32  # texts per batch of a worker: the same on every machine, so that results are the same too
 MAX_WORKERS = 8
@@ -26,13 +27,18 @@ class CTranslate2Scorer:
 
         folder = convert(name, "int8", kind="lm")
         self.tokenizer, self.begin = tokenizer, begin
-        try:
+
+        def make() -> Any:
             threads = torch.get_num_threads()
             workers = min(MAX_WORKERS, threads)  # batches side by side are faster than threads that share one
-            self.generator: Any = ctranslate2.Generator(
+            generator = ctranslate2.Generator(
                 str(folder), compute_type="int8", inter_threads=workers, intra_threads=threads // workers
             )
             torch.set_num_threads(threads)  # CTranslate2 changes the number for the whole process
+            return generator
+
+        try:
+            self.generator = Threaded(make)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"{name}: ctranslate2 can't run it ({first_line(error)}).") from None
 
@@ -43,7 +49,7 @@ class CTranslate2Scorer:
         for text in texts:
             lengths[len(text)].append(text)
         waiting = [
-            (group, self.generator.score_batch(
+            (group, self.generator.get().score_batch(
                 [self.tokenizer.convert_ids_to_tokens([self.begin, *text]) for text in group],
                 max_batch_size=BATCH, max_input_length=0, asynchronous=True,
             ))

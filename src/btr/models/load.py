@@ -32,6 +32,7 @@ from btr.models.int8_layers import can_quantise, quantise
 from btr.models.int8_weights import CONFIG_KEY as COMPACT_KEY
 from btr.models.int8_weights import unpack_weights
 from btr.models.locate import TOKENIZER_FILES, fetch_folder, first_line, locate_model, weight_files
+from btr.models.threads import prepare_for_forks
 
 RIGHT_TO_LEFT_KEY = "right_to_left"  # in config.json of a model that was trained on reversed targets
 DTYPES = "float32", "bfloat16"
@@ -66,6 +67,7 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
     language model) and seq2seq (any model that writes candidates).
     """
     silence_libraries()
+    prepare_for_forks()
     torch_device = choose_device(device)
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}.")

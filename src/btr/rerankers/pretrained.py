@@ -1,5 +1,6 @@
 """Rerankers that have a model: how it is loaded, and what they share."""
 
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from btr.models.load import LoadedModel, load
@@ -35,7 +36,11 @@ class PretrainedReranker(Reranker):
         int8: bool = False,
         budget: int | None = None,
     ) -> Self:
-        return cls(load(cls.loads_as, name, dtype=dtype, device=device, int8=int8), budget, name)
+        reranker = cls(load(cls.loads_as, name, dtype=dtype, device=device, int8=int8), budget, name)
+        reranker.loaded_by = partial(
+            cls.from_pretrained, name, dtype=dtype, device=device, int8=int8, budget=budget
+        )  # fmt: skip
+        return reranker
 
 
 def encode_source(tokenizer: Any, source: str) -> list[int] | None:
