@@ -23,9 +23,13 @@ FolderState = tuple[tuple[str, int, int], ...]
 
 
 def folder_state(name: str) -> FolderState:
-    """Return what shows that a model's folder has changed: its files' names, times and sizes."""
+    """Return what shows that a model's folder has changed: its files' names, times and sizes.
+
+    Hidden files don't count, such as the lock of the first conversion.
+    """
     folder = Path(locate_model(name))
-    files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    files = [path for path in paths if path.is_file() and not path.name.startswith(".")]
     return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
 
 
