@@ -1,4 +1,4 @@
-"""What finds errors in ordinary text, beside btr: Harper, LingoTweaker, Quire, and any server of LanguageTool's protocol.
+"""What finds errors in ordinary text: Harper, LingoTweaker, Quire, and any server of LanguageTool's protocol.
 
 Each gives for a text the first suggestion of every finding. Those that are not installed are left out, with a sentence.
 """
@@ -91,7 +91,7 @@ class LingoTweaker:
 
 
 class Quire:
-    """Quire's rules as they are by default, and its DistilBERT that tags words with edits. It has one kind of English."""
+    """Quire's rules as they are by default, and its DistilBERT that tags words with edits. It knows one English."""
 
     style = frozenset({"style"})
 
@@ -114,7 +114,7 @@ class Quire:
 
 
 class LanguageToolServer:
-    """A server of LanguageTool's protocol at an address, such as http://127.0.0.1:8081: LanguageTool's own, or btr's."""
+    """A server of LanguageTool's protocol at an address such as http://127.0.0.1:8081: LanguageTool's own, or btr's."""
 
     style = LANGUAGETOOL_STYLE
 

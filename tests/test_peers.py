@@ -149,7 +149,7 @@ def answering(answer, code=200):
     forms = []
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):  # noqa: N802 (the library's name)
+        def do_POST(self):
             forms.append((self.path, parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())))
             self.send_response(code)
             self.end_headers()

@@ -1,4 +1,4 @@
-"""Objects that hold models, sent to other processes: how they were loaded is sent, and each process loads them again."""
+"""Objects with models in other processes: how they were loaded is sent, and each process loads them again."""
 
 from collections.abc import Callable
 from typing import Any, Self

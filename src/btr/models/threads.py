@@ -13,19 +13,19 @@ from btr.errors import InputError
 T = TypeVar("T")
 
 _alive: "WeakSet[Threaded[Any]]" = WeakSet()
-_parents: list[object] = []  # what a forked process got from its parent
+_parents: list[object] = []  # what a forked process got from its parent; empty in a process that was not forked
 
 
 def set_threads(threads: int | None) -> None:
     """Let this process compute with so many threads; None leaves their number as it is.
 
-    The number is torch's, and CTranslate2's for models that are loaded later.
+    The number is torch's, and CTranslate2's for models that are loaded later. A forked process has one.
     """
     if threads is None:
         return
     if not isinstance(threads, int) or threads < 1:
         raise InputError(f"threads must be a whole number of at least 1, not {threads!r}.")
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1 if _parents else threads)
 
 
 class Threaded(Generic[T]):
@@ -64,5 +64,6 @@ def prepare_for_forks() -> None:
 
 def _after_fork() -> None:
     torch.set_num_threads(1)
+    _parents.append(os.getppid())
     for each in list(_alive):
         each.leave_to_parent()

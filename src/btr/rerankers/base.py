@@ -32,7 +32,7 @@ class Reranker(ByReference, ABC):
     """Scores the candidates of a source. A new kind defines `kind`, `title`, `signature` and `scores`.
 
     Scores are comparable within one source; larger is better. A kind without a model sets `needs_model = False`; one
-    with a model is built by `from_pretrained`. Sent to another process, one that `load_reranker` loaded is loaded again.
+    with a model is built by `from_pretrained`. One that `load_reranker` loaded is sent to other processes by its name.
     """
 
     kind: ClassVar[str]
