@@ -263,6 +263,11 @@ def test_quire_with_its_model():
     assert run(peer, "That is fine , its a nice day .") == "That is fine , it 's a nice day ."
 
 
+def last_score(row):
+    """Return F, which comes after precision and recall."""
+    return [*row["scores"]["conll13"]["scores"].values()][-1]
+
+
 def test_a_peers_rows_have_scores_and_speeds(tmp_path):
     """Two rows each. One of two edits is right with style: F0.5 is that of precision 1/2 and recall 1."""
     gold = tmp_path / "gold.m2"
@@ -270,14 +275,14 @@ def test_a_peers_rows_have_scores_and_speeds(tmp_path):
     sets = [Set("conll13", load_gold("m2", gold=gold, processes=1))]
     every, no_style = measure(Fake(("go", "proceed", "Style"), ("a", "an", "Grammar")), sets)
     assert (every["name"], no_style["name"]) == ("fake", "fake, no style")
-    assert every["scores"]["conll13"]["scores"]["f"] == pytest.approx(100 * 1.25 * 0.5 / (0.25 * 0.5 + 1))
-    assert no_style["scores"]["conll13"]["scores"]["f"] == pytest.approx(100)
+    assert last_score(every) == pytest.approx(100 * 1.25 * 0.5 / (0.25 * 0.5 + 1))
+    assert last_score(no_style) == pytest.approx(100)
     assert (every["changed"], no_style["changed"]) == ({"conll13": 1}, {"conll13": 1})
     assert every["sentences_per_second"] > 0
     assert every["sentences_per_cpu_second"] > 0
     matches = [match(6, 1, "an")]
     with answering({"matches": matches}) as (address, _):
         row, _ = measure(LanguageToolServer(address, "American"), sets)
-    assert row["scores"]["conll13"]["scores"]["f"] == pytest.approx(100)
+    assert last_score(row) == pytest.approx(100)
     assert row["sentences_per_second"] > 0
     assert "sentences_per_cpu_second" not in row  # that of the server is not known
