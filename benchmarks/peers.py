@@ -1,18 +1,23 @@
-"""What one would pick instead of btr: Harper, and LingoTweaker (a port of LanguageTool), on the same sets and scorers.
+"""What one would pick instead of btr, on the same sets and scorers, on one machine in one run.
 
-Both find errors by rules and word lists. For each sentence the first suggestion of every finding is applied, from left
-to right; findings without one are passed over. To be fair to them:
+Harper and LingoTweaker (a port of LanguageTool) find errors by rules and word lists; Quire by rules and a small
+DistilBERT that tags words with edits. `--languagetool` adds a server of LanguageTool's protocol: LanguageTool's own, or
+`btr serve`, whose judge was fitted on CoNLL-13 and W&I dev (its cross-validated scores are those of `judge.py`). For
+each sentence the first suggestion of every finding is applied, from left to right; findings without one are passed
+over. To be fair:
 
 - They read ordinary text, not tokens: `plain_text` writes sentences without the corpora's spaces ("do n't"), and brings
   corrections back to the corpora's tokens.
 - Findings about spaces, or the shape of quotes, dashes and dots alone, are not applied.
-- Each runs for American and for British English, and with and
-  without its kinds of findings about style and typography, which no annotator was asked for. The best of a peer's four
-  rows is the one to compare with, though chosen with the answers at hand: that is generous.
-- Speed is that of the checker alone, in sentences of CoNLL-13 a second of CPU time, so that other work on the machine
-  matters less. Loading is not counted, nor is writing text and tokens.
+- Each runs for American and for British English where it tells them apart, and with and without its kinds of findings
+  about style and typography, which no annotator was asked for. The best of a peer's rows is the one to compare with,
+  though chosen with the answers at hand: that is generous.
+- Speed is that of the checker alone, in sentences of CoNLL-13: per second, and per second of CPU time, on which other
+  work on the machine has less effect. The CPU time of a server is not known. Loading is not counted, nor is writing
+  text and tokens.
 
-    BTR_DATA=../shared/data python benchmarks/peers.py [--output FILE] [--processes 1]
+    BTR_DATA=../shared/data python benchmarks/peers.py [--languagetool http://127.0.0.1:8081] [--output FILE]
+        [--processes 1]
 
 They are no dependencies of btr: pip install 'btr-gec[peers]'.
 """
@@ -21,12 +26,12 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from checkers import Checker, LanguageToolServer, load_peers
 from common import data_folder
 from plain_text import Finding, as_text, correct, glue, make_tokeniser, matters
 from rich.console import Console
@@ -40,75 +45,6 @@ from btr.metrics.results import breakdown_to_dict
 
 LEVELS = "ABC"
 SPEED_ON = "conll13"
-
-
-class Checker(Protocol):
-    """What finds errors in ordinary text; `style` are its kinds of findings about style and typography."""
-
-    name: str
-    version: str
-    style: frozenset[str]
-
-    def find(self, text: str) -> list[Finding]:
-        """What the checker would replace, each with its first suggestion."""
-
-
-class Harper:
-    """Harper's rules as they are by default."""
-
-    style = frozenset({"Enhancement", "Formatting", "Readability", "Redundancy", "Regionalism", "Style"})
-
-    def __init__(self, english: str) -> None:
-        import harper
-
-        self.name = f"Harper, {english}"
-        self.version = f"harper-py {version('harper-py')}"
-        self.linter = harper.Linter(harper.Dialect[english.upper()])
-        self.insertion = harper.SuggestionKind.INSERT_AFTER
-
-    def find(self, text: str) -> list[Finding]:
-        found = []
-        for lint in self.linter.lint(text, language="plaintext"):
-            for suggestion in lint.suggestions[:1]:
-                start = lint.span.end if suggestion.kind == self.insertion else lint.span.start
-                found.append(Finding(start, lint.span.end, suggestion.replacement_text, lint.lint_kind))
-        return found
-
-
-class LingoTweaker:
-    """LanguageTool's rules as they are by default."""
-
-    style = frozenset(
-        [
-            "AMERICAN_ENGLISH_STYLE",
-            "BRE_STYLE_OXFORD_SPELLING",
-            "CREATIVE_WRITING",
-            "PLAIN_ENGLISH",
-            "REDUNDANCY",
-            "REPETITIONS_STYLE",
-            "STYLE",
-            "TON_ACADEMIC",
-            "TYPOGRAPHY",
-        ]
-    )
-
-    def __init__(self, english: str) -> None:
-        import lt_py
-
-        self.name = f"LingoTweaker, {english}"
-        self.version = " ".join(f"{name} {version(name)}" for name in ("lingotweaker", "lingotweaker-data-en"))
-        self.engine = lt_py.Engine({"American": "en-US", "British": "en-GB"}[english])
-
-    def find(self, text: str) -> list[Finding]:
-        found = []
-        encoded = text.encode()
-        for match in self.engine.check(text):
-            for suggestion in match["suggestions"][:1]:  # their offsets count bytes
-                start, end = (
-                    len(encoded[:offset].decode()) for offset in (match["offset"], match["offset"] + match["length"])
-                )
-                found.append(Finding(start, end, suggestion, match["category_id"]))
-        return found
 
 
 @dataclass(frozen=True)
@@ -148,18 +84,28 @@ def load_sets(folder: Path, processes: int | None) -> list[Set]:
     ]
 
 
-def check(checker: Checker, sources: Iterable[str], hyphens: bool) -> tuple[list[list[Finding]], float]:
-    """The findings that matter in each sentence, and how many CPU seconds it took to find them."""
+@dataclass(frozen=True)
+class Checked:
+    """The findings that matter in each sentence, and how long it took to find all."""
+
+    findings: list[list[Finding]]
+    seconds: float
+    cpu_seconds: float  # of this process
+
+
+def check(checker: Checker, sources: Iterable[str], hyphens: bool) -> Checked:
+    """Let a checker read each sentence by itself."""
     tokenise = make_tokeniser(hyphens)
     checker.find("This is an test.")  # warm up
-    found, seconds = [], 0.0
+    found, seconds, cpu_seconds = [], 0.0, 0.0
     for source in sources:
         words = glue(source.split(), hyphens)
-        start = time.process_time()
+        start, cpu_start = time.perf_counter(), time.process_time()
         findings = checker.find(as_text(words))
-        seconds += time.process_time() - start
+        seconds += time.perf_counter() - start
+        cpu_seconds += time.process_time() - cpu_start
         found.append([finding for finding in findings if matters(words, finding, tokenise)])
-    return found, seconds
+    return Checked(found, seconds, cpu_seconds)
 
 
 def corrections(
@@ -185,13 +131,15 @@ def measure(checker: Checker, sets: Sequence[Set]) -> list[dict[str, Any]]:
     ]
     for each in sets:
         sources = each.sources
-        found, seconds = check(checker, sources, each.hyphens)
+        checked = check(checker, sources, each.hyphens)
         for row in rows:
-            hypotheses = corrections(sources, found, each.hyphens, frozenset(row["left_out"]))
+            hypotheses = corrections(sources, checked.findings, each.hyphens, frozenset(row["left_out"]))
             row["changed"][each.name] = sum(a != b for a, b in zip(sources, hypotheses))
             row["scores"][each.name] = each.score(hypotheses)
             if each.name == SPEED_ON:
-                row["sentences_per_cpu_second"] = len(sources) / seconds
+                row["sentences_per_second"] = len(sources) / checked.seconds
+                if not isinstance(checker, LanguageToolServer):  # which computes in another process
+                    row["sentences_per_cpu_second"] = len(sources) / checked.cpu_seconds
     return rows
 
 
@@ -200,27 +148,19 @@ def unchanged(sets: Iterable[Set]) -> dict[str, Any]:
     return {"name": "unchanged", "scores": {each.name: each.score(each.sources) for each in sets}}
 
 
-def load_peers() -> list[Checker]:
-    """Both peers in both kinds of English, or one sentence that says how to get them."""
-    makers: list[Callable[[str], Checker]] = [Harper, LingoTweaker]
-    try:
-        return [make(english) for make in makers for english in ("American", "British")]
-    except ImportError as error:
-        raise InputError(f"the peers are not installed: pip install 'btr-gec[peers]' ({error}).") from None
-
-
 def print_rows(rows: Sequence[dict[str, Any]]) -> None:
     """A row a system, and the signatures."""
     console = Console()
-    columns = ["CoNLL-13", *(f"W&I {level}" for level in LEVELS), "all", "JFLEG", "per s"]
+    columns = ["CoNLL-13", *(f"W&I {level}" for level in LEVELS), "all", "JFLEG", "per s", "per CPU s"]
     table = make_table("F0.5, GLEU", columns)
     for row in rows:
         conll, wi, jfleg = row["scores"].values()
         groups = wi["by"]["group"]
         numbers = [conll, *(groups[level] for level in LEVELS), wi, jfleg]
-        speed = row.get("sentences_per_cpu_second")
+        speeds = [row.get(f"sentences_per_{unit}") for unit in ("second", "cpu_second")]
         values = [list(score["scores"].values())[-1] for score in numbers]
-        table.add_row(row["name"], *(f"{value:.2f}" for value in values), f"{speed:.0f}" if speed else "–")
+        shown = [f"{speed:.0f}" if speed else "–" for speed in speeds]
+        table.add_row(row["name"], *(f"{value:.2f}" for value in values), *shown)
     console.print(table)
     for score in rows[0]["scores"].values():
         print_signature(score["signature"], console)
@@ -230,11 +170,12 @@ def print_rows(rows: Sequence[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmark: what one would pick instead of btr")
+    parser.add_argument("--languagetool", metavar="ADDRESS", help="a server of LanguageTool's protocol")
     parser.add_argument("--output", metavar="FILE", help="write everything as JSON, too")
     parser.add_argument("--processes", type=int, help="for scoring (all cores, if not said)")
     options = parser.parse_args()
     try:
-        peers = load_peers()
+        peers = load_peers(options.languagetool)
         sets = load_sets(data_folder(), options.processes)
         rows = [unchanged(sets), *(row for peer in peers for row in measure(peer, sets))]
         print_rows(rows)

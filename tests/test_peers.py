@@ -1,15 +1,27 @@
 """Peers are measured fairly: text is written without the corpora's spaces, and comes back to their tokens."""
 
+import json
 import sys
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from served import scripted, served
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-from peers import check, corrections
+import checkers
+from checkers import LanguageToolServer, Quire, load_peers
+from peers import Set, check, corrections, measure
 from plain_text import Finding, apply, as_text, correct, glue, make_tokeniser, matters
+
+from btr.errors import InputError
+from btr.metrics.gold import load_gold
 
 TOKENISE = make_tokeniser()
 
@@ -31,8 +43,8 @@ class Fake:
 
 
 def run(checker, source, without=frozenset(), hyphens=True):
-    found, _ = check(checker, [source], hyphens)
-    return corrections([source], found, hyphens, without)[0]
+    checked = check(checker, [source], hyphens)
+    return corrections([source], checked.findings, hyphens, without)[0]
 
 
 @pytest.mark.parametrize(
@@ -129,3 +141,148 @@ def test_kinds_are_left_out():
     checker = Fake(("go", "proceed", "Style"), ("a", "an", "Grammar"))
     assert run(checker, "go to a end") == "proceed to an end"
     assert run(checker, "go to a end", without=checker.style) == "go to an end"
+
+
+@contextmanager
+def answering(answer, code=200):
+    """A server that gives an answer to every text, and notes the forms that it gets."""
+    forms = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            forms.append((self.path, parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())))
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", forms
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def match(offset, length, *values, category="GRAMMAR"):
+    replacements = [{"value": value} for value in values]
+    return {"offset": offset, "length": length, "replacements": replacements, "rule": {"category": {"id": category}}}
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/v2", "/v2/"])
+def test_a_languagetool_server_is_a_peer(ending):
+    """Offsets are units of UTF-16, of which 😀 has two; the first suggestion counts, and findings without one don't."""
+    matches = [match(3, 4, "like", "lick"), match(8, 2), match(8, 2, "that", category="STYLE")]
+    answer = {"software": {"name": "LanguageTool", "version": "6.5"}, "matches": matches}
+    with answering(answer) as (address, forms):
+        peer = LanguageToolServer(address + ending, "British")
+        assert (peer.name, peer.version) == (
+            "LanguageTool (server), British",
+            f"LanguageTool 6.5 at {address}{ending}",
+        )
+        assert peer.find("😀 liek it") == [Finding(2, 6, "like", "GRAMMAR"), Finding(7, 9, "that", "STYLE")]
+        assert forms[-1] == ("/v2/check", {"text": ["😀 liek it"], "language": ["en-GB"]})
+        assert peer.find(" ") == []
+        assert len(forms) == 2
+        assert run(peer, "😀 liek it") == "😀 like that"
+        assert run(peer, "😀 liek it", without=peer.style) == "😀 like it"
+
+
+def test_btr_serve_is_a_peer():
+    with served(scripted(threshold=0.0)) as address:
+        peer = LanguageToolServer(address, "American")
+        assert peer.name == "btr (server), American"
+        assert run(peer, "I has it .") == "I has it ."  # its reranker prefers the source
+    with served(scripted()) as address:
+        assert run(LanguageToolServer(address, "American"), "I has it .") == "I have it ."
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "message"),
+    [
+        ({"detail": "text is too long"}, 413, r"/v2/check: answers 413 \(.*too long.*\)\."),
+        (b"", 500, r"/v2/check: answers 500 \(Internal Server Error\)\."),
+        (b"<html>", 200, r"/v2/check: no server of LanguageTool's protocol answers"),
+        ({"languages": []}, 200, r"/v2/check: answers without matches"),
+        ([], 200, r"/v2/check: answers without matches"),
+    ],
+)
+def test_a_server_that_is_none_is_one_sentence(answer, code, message):
+    with answering(answer, code) as (address, _), pytest.raises(InputError, match=message):
+        LanguageToolServer(address, "American")
+
+
+def test_no_server_is_one_sentence():
+    with answering({}) as (address, _):
+        pass
+    with pytest.raises(InputError, match="no server of LanguageTool's protocol answers"):
+        load_peers(address)
+    with pytest.raises(InputError, match="no server of LanguageTool's protocol answers"):
+        LanguageToolServer("nonsense", "American")
+
+
+def test_peers_that_are_not_installed_are_left_out(monkeypatch, capsys):
+    for name in ("harper", "lt_py", "quire_grammar"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError, match="no peer is installed: pip install"):
+        load_peers()
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[2].split()[0] for line in said] == ["Harper", "LingoTweaker", "Quire"]
+    assert all("is left out: pip install 'btr-gec[peers]'" in line for line in said)
+    with answering({"matches": []}) as (address, _):
+        assert [peer.name for peer in load_peers(address)] == [
+            "LanguageTool (server), American",
+            "LanguageTool (server), British",
+        ]
+
+
+def test_quire_without_its_model_is_left_out(monkeypatch, capsys):
+    """Its rules alone would say little about it."""
+    monkeypatch.setitem(sys.modules, "quire_grammar", SimpleNamespace(check=None))
+    monkeypatch.setitem(sys.modules, "quire_grammar.model", SimpleNamespace(is_available=lambda: False))
+    for name in ("Harper", "LingoTweaker"):
+        monkeypatch.setattr(checkers, name, lambda english: Fake())
+    assert len(load_peers()) == 4
+    assert capsys.readouterr().err == (
+        "peers: Quire is left out: pip install 'btr-gec[peers]' "
+        "(quire-grammar has no model, so only its rules would be measured).\n"
+    )
+
+
+def test_quire_with_its_model():
+    pytest.importorskip("quire_grammar", reason="needs Quire: pip install 'btr-gec[peers]'")
+    pytest.importorskip("quire_grammar_model", reason="needs Quire's model: pip install 'btr-gec[peers]'")
+    peer = Quire()
+    assert peer.find("This is an test.") == [Finding(8, 10, "a", "mechanics")]
+    assert run(peer, "She have two dogs .") == "She has two dogs ."
+    assert run(peer, "That is fine , its a nice day .") == "That is fine , it 's a nice day ."
+
+
+def last_score(row):
+    """Return F, which comes after precision and recall."""
+    return [*row["scores"]["conll13"]["scores"].values()][-1]
+
+
+def test_a_peers_rows_have_scores_and_speeds(tmp_path):
+    """Two rows each. One of two edits is right with style: F0.5 is that of precision 1/2 and recall 1."""
+    gold = tmp_path / "gold.m2"
+    gold.write_text("S go to a end\nA 2 3|||R:DET|||an|||REQUIRED|||-NONE-|||0\n\n")
+    sets = [Set("conll13", load_gold("m2", gold=gold, processes=1))]
+    every, no_style = measure(Fake(("go", "proceed", "Style"), ("a", "an", "Grammar")), sets)
+    assert (every["name"], no_style["name"]) == ("fake", "fake, no style")
+    assert last_score(every) == pytest.approx(100 * 1.25 * 0.5 / (0.25 * 0.5 + 1))
+    assert last_score(no_style) == pytest.approx(100)
+    assert (every["changed"], no_style["changed"]) == ({"conll13": 1}, {"conll13": 1})
+    assert every["sentences_per_second"] > 0
+    assert every["sentences_per_cpu_second"] > 0
+    matches = [match(6, 1, "an")]
+    with answering({"matches": matches}) as (address, _):
+        row, _ = measure(LanguageToolServer(address, "American"), sets)
+    assert last_score(row) == pytest.approx(100)
+    assert row["sentences_per_second"] > 0
+    assert "sentences_per_cpu_second" not in row  # that of the server is not known

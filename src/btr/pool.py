@@ -32,9 +32,11 @@ def parallel_map(
 ) -> list[R]:
     """Return `[function(item) for item in items]`, computed by several processes if there are items enough.
 
-    A process gets at least `min_per_process` items. `what` names the work for the progress bar.
+    A process gets at least `min_per_process` items. `what` names the work for the progress bar. A worker of another
+    pool does all by itself, since it may not start processes.
     """
-    workers = min(processes or cores(), len(items) // min_per_process)
+    is_worker = multiprocessing.current_process().daemon
+    workers = 1 if is_worker else min(processes or cores(), len(items) // min_per_process)
     if workers <= 1:
         return list(track(map(function, items), len(items), what))
     # Forked workers share the items and what the function refers to (a parser, a corpus); spawned ones get them at the

@@ -20,9 +20,7 @@ def loaded(monkeypatch):
 
     monkeypatch.setattr(loading, "load_engine", load)
     monkeypatch.setattr(loading, "is_t5", lambda name: True)
-    loading.load_engine_once.cache_clear()
-    yield names
-    loading.load_engine_once.cache_clear()
+    return names
 
 
 def test_correct_keeps_its_models_between_calls(loaded, tmp_path, caplog):

@@ -15,6 +15,7 @@ from btr.models.convert import COMPUTE_TYPES, convert, ctranslate2_version
 from btr.models.device import choose_device
 from btr.models.identity import model_hash
 from btr.models.locate import fetch_folder, first_line
+from btr.models.threads import Threaded
 from btr.models.tokenizer import load_plain_tokenizer
 
 BATCH = 32  # sources per batch of a worker: the same on every machine, so that results are the same too
@@ -43,11 +44,12 @@ class CTranslate2Engine(Engine):
         folder, converted = str(fetch_folder(name)), convert(name, compute)
         self.tokenizer = load_plain_tokenizer(folder, read_facts(folder, name), name)
         self.ends = [self.tokenizer.eos_token_id]
-        try:
+
+        def make() -> Any:
             # Batches side by side are faster than threads that share one.
             threads = torch.get_num_threads()
             workers = min(MAX_WORKERS, threads)
-            self.translator: Any = ctranslate2.Translator(
+            translator = ctranslate2.Translator(
                 str(converted),
                 device=torch_device.type,
                 device_index=torch_device.index or 0,
@@ -56,6 +58,10 @@ class CTranslate2Engine(Engine):
                 intra_threads=threads // workers,
             )
             torch.set_num_threads(threads)  # CTranslate2 changes the number for the whole process
+            return translator
+
+        try:
+            self.translator = Threaded(make)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"{name}: ctranslate2 can't run it ({first_line(error)}).") from None
         self.fixed_widths = compute == "int8" and torch_device.type == "cpu"
@@ -70,7 +76,7 @@ class CTranslate2Engine(Engine):
     def generate(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
         names = list(map(self._token_names, sources))
         results = self._run(
-            self.translator.translate_batch,
+            self.translator.get().translate_batch,
             [(group, [rows]) for group, rows in self._batches(names)],
             beam_size=settings.size,
             num_hypotheses=settings.size,
@@ -95,7 +101,7 @@ class CTranslate2Engine(Engine):
         for k, (source, target) in enumerate(rows):
             groups[(len(source), len(target)) if self.fixed_widths else None].append(k)
         batches = [(group, [[rows[k][side] for k in group] for side in range(2)]) for group in groups.values()]
-        return [float(sum(result.log_probs)) for result in self._run(self.translator.score_batch, batches)]
+        return [float(sum(result.log_probs)) for result in self._run(self.translator.get().score_batch, batches)]
 
     def _batches(self, names: Sequence[list[str]]) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Yield the indices of the sources of each batch, and its rows: the sources, and a filler if one is needed."""

@@ -1,15 +1,17 @@
 """A base model, a reranker and settings put together: text in, corrections with all that led to them out."""
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 import torch
 
+from btr.by_reference import ByReference
 from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
 from btr.candidates.generate import generate_many
@@ -42,6 +44,7 @@ from btr.errors import InputError
 from btr.models.device import choose_device
 from btr.models.int8_layers import can_quantise
 from btr.models.locate import fetch_folder
+from btr.models.threads import set_threads
 from btr.rerankers import parse_name, rerankers_of_profile
 from btr.rerankers.base import Reranker
 
@@ -50,10 +53,11 @@ MAX_CACHED_WORD = 40  # characters
 DEFAULTS = Settings(drop_runaways=True)  # where no profile applies
 
 
-class Corrector:
+class Corrector(ByReference):
     """Corrects text: the engine writes candidates, the reranker scores them, and the settings decide.
 
-    Without a reranker the base candidate stays, and probabilities are the base model's own.
+    Without a reranker the base candidate stays, and probabilities are the base model's own. One that was loaded by
+    name can be sent to other processes, which load it again.
     """
 
     def __init__(
@@ -69,11 +73,13 @@ class Corrector:
         note: str | None = None,
         spelling: bool = False,
         dictionary: Dictionary = NO_WORDS,
+        loaded_by: "Callable[[], Corrector] | None" = None,
     ) -> None:
         self.engine, self.decoding, self.reranker = engine, decoding, reranker
         self.settings, self.judge = settings or DEFAULTS, judge
         self.threads, self.note = threads, note
         self.spelling, self.dictionary = spelling, dictionary
+        self.loaded_by = loaded_by
         self.model_name = model_name or engine.signature
         self._round_trip = lru_cache(CACHED_WORDS)(self._encode_and_decode)
 
@@ -98,6 +104,7 @@ class Corrector:
         spelling: bool | None = None,
         dictionary: PathLike | None = None,
         device: str | None = None,
+        threads: int | None = None,
     ) -> "Corrector":
         """Load models by name; rerankers and settings that are not given are the profile's.
 
@@ -110,7 +117,17 @@ class Corrector:
 
         Several rerankers are one ensemble. On a CPU all computes in int8, and what becomes of a sentence does not
         depend on the sentences beside it. Models stay loaded: a second call with the same names takes no time.
+
+        `threads` bounds the cores that are used: the threads of this process, torch's and CTranslate2's, and the
+        processes that align edits. By default these are torch's number of threads, and all cores.
         """
+        set_threads(threads)
+        loaded_by = partial(
+            cls.from_pretrained, model, reranker, profile=profile, candidates=candidates, top=top, threshold=threshold,
+            at_least=at_least, gap=gap, drop_runaways=drop_runaways, average=average, weights=weights, judge=judge,
+            cutoff=cutoff, base_edits_only=base_edits_only, spelling=spelling, dictionary=dictionary, device=device,
+            threads=threads,
+        )  # fmt: skip
         sentence_options = {"top": top, "threshold": threshold, "at_least": at_least, "gap": gap,
                             "drop_runaways": drop_runaways, "average": average, "weights": weights}  # fmt: skip
         Settings().override(**sentence_options, candidates=candidates, cutoff=cutoff)  # refuse bad values at once
@@ -120,7 +137,7 @@ class Corrector:
             refuse_options(sentence_options, profile)
             path, settings = judged
             settings = settings.override(candidates=candidates, cutoff=cutoff, base_edits_only=base_edits_only)
-            return cls._with_judge(model, path, settings, device, spelling is not False, words)
+            return cls._with_judge(model, path, settings, device, spelling is not False, words, threads, loaded_by)
         if spelling:
             raise InputError(
                 "spelling is for decisions edit by edit, which neither the profile paper nor a named reranker makes; "
@@ -149,31 +166,47 @@ class Corrector:
         if settings.top is not None and settings.top > settings.candidates:
             raise InputError(f"{settings.top} candidates can't compete if only {settings.candidates} are written.")
         is_cpu = choose_device(device).type == "cpu"
-        engine = load_engine_once(model, folder_state(model), device)
+        threads = torch.get_num_threads()
+        engine = load_engine_once(model, folder_state(model), device, threads)
         decoding = decoding_settings(engine, settings)
         if not parsed:
-            return cls(engine, decoding, None, settings, model_name=model, dictionary=words)
+            return cls(engine, decoding, None, settings, model_name=model, dictionary=words, loaded_by=loaded_by)
         int8 = bool(models) and is_cpu and can_quantise()
         state = tuple(map(folder_state, models))
-        loaded = load_reranker_once(tuple(names), state, device, int8)
-        threads = torch.get_num_threads() if int8 else 1
+        loaded = load_reranker_once(tuple(names), state, device, int8, threads)
         return cls(
-            engine, decoding, loaded, settings, threads=threads, model_name=model, note=note, dictionary=words
+            engine, decoding, loaded, settings, threads=threads if int8 else 1, model_name=model, note=note,
+            dictionary=words, loaded_by=loaded_by,
         )  # fmt: skip
 
     @classmethod
     def _with_judge(
-        cls, model: str, path: Path, settings: Settings, device: str | None, spelling: bool, dictionary: Dictionary
+        cls,
+        model: str,
+        path: Path,
+        settings: Settings,
+        device: str | None,
+        spelling: bool,
+        dictionary: Dictionary,
+        processes: int | None,
+        loaded_by: "Callable[[], Corrector]",
     ) -> "Corrector":
-        engine = load_engine_once(model, folder_state(model), device)
+        engine = load_engine_once(model, folder_state(model), device, torch.get_num_threads())
         int8 = choose_device(device).type == "cpu" and can_quantise()
-        threads = torch.get_num_threads() if int8 else 1
-        judge, note = EditJudge.from_file(path, device=device, int8=int8, threads=threads)
+        judge, note = EditJudge.from_file(path, device=device, int8=int8, processes=processes)
         decoding = decoding_settings(engine, settings)
         return cls(
             engine, decoding, None, settings, judge=judge, model_name=model, note=note,
-            spelling=spelling, dictionary=dictionary,
+            spelling=spelling, dictionary=dictionary, loaded_by=loaded_by,
         )  # fmt: skip
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.loaded_by is None:
+            raise InputError(
+                "this Corrector was not loaded by name, so it can't be sent to another process; "
+                "make it with Corrector.from_pretrained."
+            )
+        return super().__reduce_ex__(protocol)
 
     @property
     def reranker_name(self) -> str | None:

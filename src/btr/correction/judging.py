@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import torch
+
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditTable
 from btr.corpus.files import PathLike
@@ -27,16 +29,21 @@ from btr.rerankers.edit_scores import score_edits
 class EditJudge:
     """The judges, and the rerankers that they ask about edits."""
 
-    def __init__(self, judges: Judges, rerankers: Sequence[Reranker] = (), threads: int = 1) -> None:
-        self.judges, self.threads = judges, threads
+    def __init__(
+        self, judges: Judges, rerankers: Sequence[Reranker] = (), threads: int = 1, processes: int | None = None
+    ) -> None:
+        self.judges, self.threads, self.processes = judges, threads, processes
         self.members = sorted(rerankers, key=lambda reranker: reranker.kind == judges.spared)  # the spared come last
 
     @classmethod
-    def from_file(cls, path: Path, *, device: str | None, int8: bool, threads: int) -> "tuple[EditJudge, str | None]":
-        """Load judges and their rerankers.
+    def from_file(
+        cls, path: Path, *, device: str | None, int8: bool, processes: int | None
+    ) -> "tuple[EditJudge, str | None]":
+        """Load judges and their rerankers. Edits are aligned by so many processes (all cores if None).
 
         Without a reranker that is not at hand, judges decide that do not need it, and a line says so.
         """
+        threads = torch.get_num_threads()
         judges = read_judges(path)
         loaded: dict[str, Reranker] = {}
         errors: dict[str, InputError] = {}  # by kind: a judge needs all models of a kind
@@ -44,7 +51,7 @@ class EditJudge:
             try:
                 _, model = parse_name(name)
                 state = () if model is None else (folder_state(model),)
-                loaded[name] = load_reranker_once((name,), state, device, int8)
+                loaded[name] = load_reranker_once((name,), state, device, int8, threads)
             except InputError as error:
                 errors.setdefault(name.partition(":")[0], error)
         rest = judges.without(list(errors))
@@ -52,7 +59,7 @@ class EditJudge:
             raise next(iter(errors.values()))
         rest = replace(rest, rerankers=tuple(name for name in rest.rerankers if needs_reranker(rest, name)))
         members = [loaded[name] for name in rest.rerankers]
-        judge = cls(rest, members, threads if members else 1)
+        judge = cls(rest, members, threads if members and int8 else 1, processes)
         if not errors:
             return judge, judge.describe_missing_features(path)
         reasons = " ".join(map(str, errors.values()))
@@ -82,7 +89,7 @@ class EditJudge:
         """Decide about the edits of many sources."""
         is_main = threading.current_thread() is threading.main_thread()
         with discard_parses():
-            tables = extract_tables(rows, None if is_main else 1)  # a server's threads start no processes
+            tables = extract_tables(rows, self.processes if is_main else 1)  # a server's threads start no processes
         scored = self.score(tables)
         return [decide_edits(table, self.judges.confidences(table, self.kinds), settings) for table in scored]
 

@@ -23,15 +23,22 @@ FolderState = tuple[tuple[str, int, int], ...]
 
 
 def folder_state(name: str) -> FolderState:
-    """Return what shows that a model's folder has changed: its files' names, times and sizes."""
+    """Return what shows that a model's folder has changed: its files' names, times and sizes.
+
+    Hidden files don't count, such as the lock of the first conversion.
+    """
     folder = Path(locate_model(name))
-    files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    files = [path for path in paths if path.is_file() and not path.name.startswith(".")]
     return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
 
 
 @lru_cache(CACHED_MODELS)
-def load_engine_once(model: str, state: FolderState, device: str | None) -> Engine:
-    """Load a base model: CTranslate2 in int8 for a T5, else `transformers`. A changed `state` loads it anew."""
+def load_engine_once(model: str, state: FolderState, device: str | None, threads: int) -> Engine:
+    """Load a base model: CTranslate2 in int8 for a T5, else `transformers`.
+
+    A changed `state`, or another number of threads in this process, loads it anew.
+    """
     logger.info("loading", extra={"fields": {"model": model}})
     if is_t5(model):
         return load_engine(model, "ctranslate2", dtype="int8", device=device)
@@ -40,9 +47,9 @@ def load_engine_once(model: str, state: FolderState, device: str | None) -> Engi
 
 @lru_cache(CACHED_MODELS)
 def load_reranker_once(
-    names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool
+    names: tuple[str, ...], state: tuple[FolderState, ...], device: str | None, int8: bool, threads: int
 ) -> Reranker:
-    """Load rerankers. A changed `state` loads them anew."""
+    """Load rerankers. A changed `state`, or another number of threads in this process, loads them anew."""
     for name in names:
         logger.info("loading", extra={"fields": {"reranker": name}})
     return load_reranker(names, device=device, int8=int8)

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ import torch
 from btr.errors import InputError
 from btr.models.convert import convert, ctranslate2_version
 from btr.models.locate import first_line
+from btr.models.threads import Threaded, is_forked
 
 BATCH = 32  # texts per batch of a worker: the same on every machine, so that results are the same too
 MAX_WORKERS = 8
@@ -26,34 +26,29 @@ class CTranslate2Scorer:
         self.name, self.tokenizer, self.begin = name, tokenizer, begin
         self.folder = convert(name, "int8", kind="lm")
         self.threads = torch.get_num_threads()  # here, since threads that score later have other numbers
-        self._lock = Lock()
-        self._generator: Any = None
+        self.generator = Threaded(self.load, at_once=False)  # many texts have no edit that it is asked about
 
     def load(self) -> Any:
-        """Read the weights at the first call: many texts have no edit that a language model is asked about."""
+        """Read the weights."""
         import ctranslate2
 
-        with self._lock:
-            if self._generator is None:
-                workers = min(MAX_WORKERS, self.threads)  # batches side by side are faster than threads that share one
-                before = torch.get_num_threads()
-                try:
-                    self._generator = ctranslate2.Generator(
-                        str(self.folder),
-                        compute_type="int8",
-                        inter_threads=workers,
-                        intra_threads=self.threads // workers,
-                    )
-                except (ValueError, RuntimeError) as error:
-                    raise InputError(f"{self.name}: ctranslate2 can't run it ({first_line(error)}).") from None
-                torch.set_num_threads(before)  # CTranslate2 changes the number for the whole process
-            return self._generator
+        before = torch.get_num_threads()
+        threads = min(self.threads, before) if is_forked() else self.threads
+        workers = min(MAX_WORKERS, threads)  # batches side by side are faster than threads that share one
+        try:
+            generator = ctranslate2.Generator(
+                str(self.folder), compute_type="int8", inter_threads=workers, intra_threads=threads // workers
+            )
+        except (ValueError, RuntimeError) as error:
+            raise InputError(f"{self.name}: ctranslate2 can't run it ({first_line(error)}).") from None
+        torch.set_num_threads(before)  # CTranslate2 changes the number for the whole process
+        return generator
 
     def sums(self, sources: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
         """Return the log-probability of each text of each source."""
         if not any(sources):
             return [[] for _ in sources]
-        generator = self.load()
+        generator = self.generator.get()
         texts = list(dict.fromkeys(tuple(text) for source in sources for text in source))
         lengths: dict[int, list[tuple[int, ...]]] = defaultdict(list)
         for text in texts:

@@ -29,6 +29,7 @@ from btr.models.int8_layers import can_quantise, quantise
 from btr.models.int8_weights import CONFIG_KEY as COMPACT_KEY
 from btr.models.int8_weights import unpack_weights
 from btr.models.locate import fetch_folder, first_line, locate_model, weight_files
+from btr.models.threads import prepare_for_forks
 from btr.models.tokenizer import load_tokenizer
 
 DTYPES = "float32", "bfloat16"
@@ -61,6 +62,7 @@ def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = N
     language model) and seq2seq (any model that writes candidates).
     """
     silence_libraries()
+    prepare_for_forks()
     torch_device = choose_device(device)
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}.")

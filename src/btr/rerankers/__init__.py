@@ -1,6 +1,7 @@
 """Rerankers: one protocol, candidates → scores. A kind is found by its name, in this package or in another."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from btr.decisions.settings import read_profiles
@@ -38,17 +39,19 @@ def load_reranker(
     device: str | None = None,
     int8: bool = False,
     budget: int | None = None,
+    threads: int | None = None,
 ) -> "Reranker":
     """Load a reranker by its name, `kind:model` or `kind`; several names give one ensemble.
 
-    `dtype`, `device`, `int8` and `budget` (tokens per batch) are for the rerankers that have a model.
+    `dtype`, `device`, `int8`, `budget` (tokens per batch) and `threads` (those of this process) are for the rerankers
+    that have a model.
     """
     from btr.rerankers.base import Ensemble
 
     if not isinstance(names, str):
         if not names:
             raise InputError("name at least one reranker, e.g. btr:MODEL.")
-        options = {"dtype": dtype, "device": device, "int8": int8, "budget": budget}
+        options = {"dtype": dtype, "device": device, "int8": int8, "budget": budget, "threads": threads}
         members = [load_reranker(name, **options) for name in names]  # type: ignore[arg-type]
         return members[0] if len(members) == 1 else Ensemble(members)
     reranker, model = parse_name(names)
@@ -58,9 +61,16 @@ def load_reranker(
             raise InputError(f"the reranker {names} has no signature, which says what its scores depend on.")
         return loaded
     try:
-        return reranker.from_pretrained(model, dtype=dtype, device=device, int8=int8, budget=budget)
+        from btr.models.threads import set_threads
+
+        set_threads(threads)
+        loaded = reranker.from_pretrained(model, dtype=dtype, device=device, int8=int8, budget=budget)
     except ModuleNotFoundError as error:
         raise needs_models(names, error) from None
+    loaded.loaded_by = partial(
+        load_reranker, names, dtype=dtype, device=device, int8=int8, budget=budget, threads=threads
+    )  # fmt: skip
+    return loaded
 
 
 def rerankers_of_profile(profile: str, others: Iterable[str] = ()) -> tuple[str, ...]:

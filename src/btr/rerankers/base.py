@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from btr.by_reference import ByReference
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditTable
 from btr.corpus.scores import RerankerName, Scored, Scores
@@ -27,11 +28,11 @@ class Ranked:
     probability: float
 
 
-class Reranker(ABC):
+class Reranker(ByReference, ABC):
     """Scores the candidates of a source. A new kind defines `kind`, `title`, `signature` and `scores`.
 
     Scores are comparable within one source; larger is better. A kind without a model sets `needs_model = False`; one
-    with a model is built by `from_pretrained`.
+    with a model is built by `from_pretrained`. One that `load_reranker` loaded is sent to other processes by its name.
     """
 
     kind: ClassVar[str]

@@ -1,6 +1,7 @@
 """A causal language model as a reranker: how probable a candidate is as English, without the source."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -52,13 +53,23 @@ class LanguageModel(Reranker):
         budget: int | None = None,
     ) -> Self:
         """Load a language model by its folder, GGUF file, hub id or the name of a fetched model."""
-        if not int8:
-            from btr.models.load import load
-            from btr.models.token_tree import TreeScorer
+        reranker = cls._load_int8(name, dtype, device) if int8 else cls._load(name, dtype, device, budget or BUDGET)
+        reranker.loaded_by = partial(
+            cls.from_pretrained, name, dtype=dtype, device=device, int8=int8, budget=budget
+        )  # fmt: skip
+        return reranker
 
-            loaded = load("lm", name, dtype=dtype, device=device)
-            tree = TreeScorer(loaded.model, begin_token(loaded.tokenizer, name), budget or BUDGET)
-            return cls(tree, loaded.tokenizer, loaded.signature, name)
+    @classmethod
+    def _load(cls, name: str, dtype: str, device: str | None, budget: int) -> Self:
+        from btr.models.load import load
+        from btr.models.token_tree import TreeScorer
+
+        loaded = load("lm", name, dtype=dtype, device=device)
+        tree = TreeScorer(loaded.model, begin_token(loaded.tokenizer, name), budget)
+        return cls(tree, loaded.tokenizer, loaded.signature, name)
+
+    @classmethod
+    def _load_int8(cls, name: str, dtype: str, device: str | None) -> Self:
         if dtype != "float32" or device not in (None, "cpu"):
             raise InputError("int8 is for float32 models on a CPU.")
         path = locate_model(name)

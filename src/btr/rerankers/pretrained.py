@@ -1,5 +1,6 @@
 """Rerankers that have a model: how it is loaded, and what they share."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from btr.rerankers.base import Reranker
@@ -39,7 +40,11 @@ class PretrainedReranker(Reranker):
     ) -> Self:
         from btr.models.load import load
 
-        return cls(load(cls.loads_as, name, dtype=dtype, device=device, int8=int8), budget, name)
+        reranker = cls(load(cls.loads_as, name, dtype=dtype, device=device, int8=int8), budget, name)
+        reranker.loaded_by = partial(
+            cls.from_pretrained, name, dtype=dtype, device=device, int8=int8, budget=budget
+        )  # fmt: skip
+        return reranker
 
 
 def encode_source(tokenizer: Any, source: str) -> list[int] | None:
