@@ -191,6 +191,48 @@ def test_only_changed_paragraphs_are_sent(page):
     assert len(texts) == count
 
 
+TITLE = "What I has seen in my life and in the life of my friends"
+
+
+@pytest.mark.parametrize("front_matter", [f"---\ntitle: {TITLE}\n---", f"+++\na = 1\n\n# {TITLE}\n+++"])
+def test_front_matter_is_left_alone(page, front_matter):
+    """The caret is at the end, so that the last paragraph is the most urgent one."""
+    text = f"{front_matter}\n\nYou has it.\n\nIt go."
+    correct(page, text)
+    expect(marks(page)).to_have_text(["has", "go"])
+    text_box(page).fill(f"Well.\n\n{text}")  # then it is no front matter
+    expect(items(page).nth(2)).to_be_visible()
+    text_box(page).fill(text)
+    expect(marks(page)).to_have_text(["has", "go"])
+
+
+def test_code_without_an_end_does_not_hide_the_paragraphs_above_it(page):
+    correct(page, "I has it.\n\nIt go.\n\n```\nI has code")
+    expect(marks(page)).to_have_text(["has", "go"])
+
+
+def test_marks_belong_to_their_paragraph(page):
+    """The server joins the code to the paragraph below it."""
+    correct(page, "```\nsome code\n```\n\nI has it.")
+    expect(marks(page)).to_have_text(["has"])
+    text_box(page).press("Control+End")
+    page.keyboard.insert_text(" It go.")
+    expect(page.locator(".mark:not(.old)")).to_have_text(["has", "go"])
+    expect(items(page)).to_have_count(2)
+
+
+def test_a_paragraph_that_is_too_long_does_not_stop_the_others(browser):
+    with served(judged_corrector(), max_characters=60) as address:
+        for page in open_page(browser, address):
+            correct(page, f"I has it.\n\n{'It go. ' * 9}\n\nHe has it. He is well, and he is here.\n\n{'It go. ' * 9}")
+            expect(marks(page)).to_have_text(["has", "has"])
+            expect(page.locator(".unchecked")).to_have_count(2)
+            expect(page.locator("#too-long")).to_contain_text("this server accepts 60 characters at a time")
+            expect(page.locator("#problem")).to_be_hidden()
+            text_box(page).fill("I has it.")
+            expect(page.locator("#too-long")).to_be_hidden()
+
+
 def test_greyed_marks_say_why(page):
     page.get_by_label("Check while I type").uncheck()
     correct(page)

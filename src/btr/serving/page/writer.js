@@ -20,7 +20,8 @@ let isSilent = false;   // whether the status shows a message that stays until s
 let timer = null;       // of the next live check
 export const history = new History({ text: kept.text, caret: 0, dismissed: new Set() });
 export const checker = new Checker({
-  wanted, options: () => ({ ...requestOptions(), firstText: paragraphs[0]?.text }), changed: draw,
+  wanted, texts: () => paragraphs.map(({ text }) => text), options: requestOptions,
+  maxCharacters: () => models?.max_characters ?? Infinity, changed: draw,
 });
 
 export const freshMarks = () => marks.filter((mark) => !mark.isOld);
@@ -54,7 +55,7 @@ export function draw() {
   const isSame = (mark) => current && mark.dismissal === current.dismissal;
   const found = fresh.filter(isSame).sort((a, b) => Math.abs(a.start - current.start) - Math.abs(b.start - current.start))[0];
   for (const mark of marks) mark.isCurrent = mark === found;
-  drawMarks(paragraphs, marks);
+  drawMarks(paragraphs, marks, (paragraph) => checker.isTooLong(paragraph.text));
   const focused = document.activeElement?.closest?.(".item");
   drawList(fresh);
   if (focused) focusItem(Math.min(Number(focused.dataset.number), fresh.length - 1));
@@ -76,6 +77,10 @@ function drawState(fresh) {
   $("progress").max = total || 1;
   $("progress").value = done;
   $("progress-text").textContent = isRunning ? `${done} of ${count(total, "paragraph")} checked` : "";
+  const isTooLong = paragraphs.some((paragraph) => checker.isTooLong(paragraph.text));
+  $("too-long").hidden = !isTooLong;
+  if (isTooLong) $("too-long").textContent = `The paragraphs in grey are too long to be checked: this server accepts ${
+    models.max_characters.toLocaleString("en")} characters at a time. Divide them with blank lines.`;
   const isOld = marks.some((mark) => mark.isOld);
   $("old").hidden = !isOld;
   const next = isRunning || (kept.isLive && timer) ? "they are being checked again." : "press Check to check them again.";
