@@ -1,5 +1,6 @@
 // Checks paragraphs: asks the server for those that it has not answered yet, a few at a time, and keeps its answers.
 
+import { wordsWithin } from "./dictionary.js";
 import { startsLikeFrontMatter } from "./paragraphs.js";
 import { ServerError, streamCorrections } from "./server.js";
 
@@ -43,11 +44,24 @@ export class Checker {
     this.results = new Map();  // by key: { sentences, isDone, isDerived }
     this.paused = new Set();   // the keys that were cancelled
     this.controller = null;
+    this.dictionary = null;        // the words at which `withinTexts` was made
+    this.withinTexts = new Map();  // by paragraph: the words that matter to it
   }
 
   key(text) {
-    const { profile, markdown } = this.options();
-    return JSON.stringify([profile ?? null, markdown, startsLikeFrontMatter(text) && this.isFirst(text), text]);
+    const { profile = null, markdown, words = [] } = this.options();
+    return JSON.stringify([profile, markdown, this.wordsWithin(text, words), startsLikeFrontMatter(text) && this.isFirst(text), text]);
+  }
+
+  // Return the words of the dictionary that matter to a paragraph. They are remembered while the dictionary stays the same.
+  wordsWithin(text, words) {
+    if (!words.length) return words;
+    if (words !== this.dictionary || this.withinTexts.size > MAX_RESULTS) {
+      this.dictionary = words;
+      this.withinTexts = new Map();
+    }
+    if (!this.withinTexts.has(text)) this.withinTexts.set(text, wordsWithin(text, words));
+    return this.withinTexts.get(text);
   }
 
   isFirst(text) {
