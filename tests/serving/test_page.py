@@ -43,6 +43,24 @@ def test_marks_lie_under_their_words(page):
     assert mirror.evaluate("mirror => mirror.textContent") == box.input_value()
 
 
+class Apostrophes(Scripted):
+    """Puts the apostrophe into a word, of which the tokens are do and nt."""
+
+    def correct(self, text):
+        return text.replace("do nt", "do n't")
+
+
+def test_changes_are_shown_with_whole_words(browser):
+    with served(judged_corrector(Apostrophes())) as address:
+        for page in open_page(browser, address):
+            correct(page, "I dont know what they want.")
+            expect(marks(page)).to_have_text(["nt"])
+            items(page).first.click()
+            expect(page.locator("#card-change")).to_have_text("dont → don't")
+            page.locator("#accept").click()
+            expect(text_box(page)).to_have_value("I don't know what they want.")
+
+
 def test_accept_one_dismiss_one_and_copy(page):
     correct(page)
     expect(marks(page)).to_have_text(["has", "go"])
@@ -449,7 +467,7 @@ def test_a_file_that_is_no_text_is_refused(page, tmp_path):
 
 
 def add_word(page, word):
-    if not page.locator("#dictionary").get_attribute("open") == "":
+    if page.locator("#dictionary").get_attribute("open") is None:
         page.locator("#dictionary summary").click()
     page.get_by_label("Word", exact=True).fill(word)
     button(page, "Add").click()

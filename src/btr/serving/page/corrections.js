@@ -1,15 +1,16 @@
 // The list of corrections, and the card of the current one with its reason, confidence and choices.
 
 import { $, make, percent } from "./dom.js";
-import { describeChange } from "./marks.js";
+import { describeChange, wholeWords } from "./marks.js";
 
 const sure = (edit) => (edit.confidence === null || edit.confidence === undefined ? "" : `${percent(edit.confidence)} sure`);
 
 function showChange(edit) {
+  const { original, replacement } = wholeWords(edit);
   const parts = [];
-  if (edit.original.trim()) parts.push(make("del", { text: edit.original.trim() }));
-  if (edit.original.trim() && edit.replacement.trim()) parts.push(make("span", { className: "arrow", text: " → " }));
-  if (edit.replacement.trim()) parts.push(make("ins", { text: edit.replacement.trim() }));
+  if (original) parts.push(make("del", { text: original }));
+  if (original && replacement) parts.push(make("span", { className: "arrow", text: " → " }));
+  if (replacement) parts.push(make("ins", { text: replacement }));
   return parts;
 }
 
@@ -23,9 +24,10 @@ export function drawCard(mark, canAddWord) {
   $("card-reason").hidden = !mark.explanation;
   $("card-confidence").textContent = sure(mark);
   $("add-word").hidden = !canAddWord;
-  $("add-word").textContent = `Add “${mark.original.trim()}” to my dictionary`;
+  $("add-word").textContent = `Add “${wholeWords(mark).original}” to my dictionary`;
   $("others").replaceChildren(...mark.others.map((other, k) => {
-    const change = other.text.trim() ? `“${other.text.trim()}”` : describeChange({ ...mark, replacement: "" });
+    const { original, replacement } = wholeWords({ ...mark, replacement: other.text });
+    const change = replacement ? `“${replacement}”` : `take out “${original}”`;
     return make("button", { type: "button", className: "other", data: { other: k }, text: `Or ${change}` },
       make("span", { className: "quiet", text: ` ${sure(other)}` }));
   }));

@@ -2,10 +2,16 @@
 
 const MAX_OTHERS = 4;  // other replacements of a mark
 
-export function describeChange({ original, replacement }) {
-  if (!original.trim()) return `put in “${replacement.trim()}”`;
-  if (!replacement.trim()) return `take out “${original.trim()}”`;
-  return `“${original.trim()}” to “${replacement.trim()}”`;
+// Return a change with whole words, as a reader expects it: dont → don't, not nt → n't.
+export function wholeWords({ original, replacement, before = "", after = "" }) {
+  return { original: (before + original + after).trim(), replacement: (before + replacement + after).trim() };
+}
+
+export function describeChange(edit) {
+  const { original, replacement } = wholeWords(edit);
+  if (!original) return `put in “${replacement}”`;
+  if (!replacement) return `take out “${original}”`;
+  return `“${original}” to “${replacement}”`;
 }
 
 // Whether two edits can't both be made. An insertion also conflicts with an edit that it touches.
@@ -41,6 +47,13 @@ export function chooseEdits(sentence, view) {
 const lastWord = (text) => /\S*\s*$/.exec(text)[0].trim();
 const firstWord = (text) => /^\s*\S*/.exec(text)[0].trim();
 
+// Return the rest of the words of which an edit changes only a part.
+function restOfWords(text, { start, end, original }) {
+  const before = /^[\p{L}\p{M}]/u.test(original) ? /[\p{L}\p{M}'’]*$/u.exec(text.slice(Math.max(0, start - 80), start))[0] : "";
+  const after = /[\p{L}\p{M}]$/u.test(original) ? /^[\p{L}\p{M}'’]*/u.exec(text.slice(end, end + 80))[0] : "";
+  return { before, after: after.replace(/['’]+$/, "") };
+}
+
 // What a dismissal is remembered by: the words that were to be changed, and their neighbours.
 function dismissalKey(text, edit) {
   const before = lastWord(text.slice(Math.max(0, edit.start - 80), edit.start));
@@ -61,6 +74,7 @@ function otherReplacements(edit, sentence) {
 export function marksOf(paragraph, sentences, view) {
   return sentences.flatMap((sentence) => chooseEdits(sentence, view).map((edit) => ({
     ...edit,
+    ...restOfWords(paragraph.full, edit),
     start: edit.start + paragraph.start,
     end: edit.end + paragraph.start,
     dismissal: dismissalKey(paragraph.full, edit),

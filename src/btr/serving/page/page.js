@@ -4,6 +4,7 @@ import { refusal } from "./dictionary.js";
 import { $, count } from "./dom.js";
 import { markAtCaret, scrollToCurrent } from "./editor.js";
 import { openFile, saveFile } from "./files.js";
+import { wholeWords } from "./marks.js";
 import { setToken } from "./server.js";
 import { changeSettings, drawSettings, loadModels, reloadSettings, setThreshold, words } from "./settings.js";
 import { onChangeElsewhere } from "./storage.js";
@@ -113,7 +114,7 @@ $("sentences").addEventListener("click", (event) => {
 });
 $("accept").addEventListener("click", () => decideCurrent("accept"));
 $("dismiss").addEventListener("click", () => decideCurrent("dismiss"));
-$("add-word").addEventListener("click", () => tryToAddWord(currentMark().original.trim()));
+$("add-word").addEventListener("click", () => tryToAddWord(wholeWords(currentMark()).original));
 $("accept-all").addEventListener("click", () => {
   const fresh = freshMarks();
   makeEdits(fresh);

@@ -8,7 +8,7 @@ import { $, count, percent } from "./dom.js";
 import { drawMarks, scrollToCurrent } from "./editor.js";
 import { formatOf } from "./files.js";
 import { History } from "./history.js";
-import { applyEdits, carryOver, describeChange, followsRule, marksOf, sentencesAfter } from "./marks.js";
+import { applyEdits, carryOver, describeChange, followsRule, marksOf, sentencesAfter, wholeWords } from "./marks.js";
 import { cutParagraphs } from "./paragraphs.js";
 import {
   clearSettings, loadModels, models, requestOptions, settings, setWords, shownCutoff, showStored, threshold, words,
@@ -66,7 +66,7 @@ export function draw() {
   const focused = document.activeElement?.closest?.(".item");
   drawList(fresh);
   if (focused) focusItem(Math.min(Number(focused.dataset.number), fresh.length - 1));
-  drawCard(found, found && /^\p{L}[\p{L}'’-]*$/u.test(found.original.trim()) && /SPELL|ORTH|NOUN$|OTHER|ADJ$/.test(found.type));
+  drawCard(found, found && /^\p{L}[\p{L}'’-]*$/u.test(wholeWords(found).original) && /SPELL|ORTH|NOUN$|OTHER|ADJ$/.test(found.type));
   drawTypes(fresh);
   drawSentences(sentencesShown(), seen);
   drawState(fresh);
