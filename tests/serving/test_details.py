@@ -31,7 +31,7 @@ def test_the_threshold_works_at_once(ruled):
     expect(ruled.get_by_role("status")).to_have_text("No corrections.")
     slide(ruled, "Threshold λ", 0.97)
     expect(marks(ruled)).to_have_text(["has", "dog", "go"])
-    expect(ruled.locator("#types li")).to_contain_text(["singular, plural", "wording", "subject–verb agreement"])
+    expect(ruled.locator("#types li")).to_contain_text(["singular or plural", "wording", "subject–verb agreement"])
     assert len(ruled.requested) == before
 
 

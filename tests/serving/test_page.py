@@ -43,6 +43,24 @@ def test_marks_lie_under_their_words(page):
     assert mirror.evaluate("mirror => mirror.textContent") == box.input_value()
 
 
+class Apostrophes(Scripted):
+    """Puts the apostrophe into a word, of which the tokens are do and nt."""
+
+    def correct(self, text):
+        return text.replace("do nt", "do n't")
+
+
+def test_changes_are_shown_with_whole_words(browser):
+    with served(judged_corrector(Apostrophes())) as address:
+        for page in open_page(browser, address):
+            correct(page, "I dont know what they want.")
+            expect(marks(page)).to_have_text(["nt"])
+            items(page).first.click()
+            expect(page.locator("#card-change")).to_have_text("dont → don't")
+            page.locator("#accept").click()
+            expect(text_box(page)).to_have_value("I don't know what they want.")
+
+
 def test_accept_one_dismiss_one_and_copy(page):
     correct(page)
     expect(marks(page)).to_have_text(["has", "go"])
@@ -73,6 +91,8 @@ def test_dismissed_corrections_do_not_come_back(page):
     expect(marks(page)).to_have_count(0)
     text_box(page).press("End")
     page.keyboard.type(" I has a cat.")
+    expect(marks(page)).to_have_text(["has"])
+    page.reload()
     expect(marks(page)).to_have_text(["has"])
 
 
@@ -113,6 +133,45 @@ def test_undo_of_typing_never_loses_text(page):
     expect(button(page, "Undo")).to_be_disabled()
 
 
+def test_quick_typing_is_undone_word_by_word(page):
+    box = text_box(page)
+    box.focus()
+    page.keyboard.type("One two  three.")
+    for text in ("One two", "One", ""):
+        page.keyboard.press("Control+z")
+        expect(box).to_have_value(text)
+    page.keyboard.type("a" * 30)
+    page.keyboard.press("Control+z")
+    expect(box).to_have_value("a" * 20)
+    page.keyboard.press("Control+z")
+    for _ in range(30):
+        page.keyboard.press("Control+y")
+    expect(box).to_have_value("a" * 30)
+    for _ in range(25):
+        page.keyboard.press("Backspace")
+    page.keyboard.press("Control+z")
+    expect(box).to_have_value("a" * 10)
+
+
+def test_each_tab_has_its_own_draft_and_all_have_the_same_settings(page, address):
+    other = page.context.new_page()
+    other.goto(address)
+    text_box(page).fill("My draft.")
+    other.get_by_label("Check while I type").uncheck()
+    expect(page.get_by_label("Check while I type")).not_to_be_checked()
+    add_word(other, "has")
+    expect(page.locator("#words-count")).to_have_text("1")
+    page.reload()
+    expect(text_box(page)).to_have_value("My draft.")
+    text_box(other).fill("Another draft.")
+    page.reload()
+    expect(text_box(page)).to_have_value("My draft.")
+    expect(page.locator("#words-count")).to_have_text("1")
+    other.reload()
+    expect(text_box(other)).to_have_value("Another draft.")
+    expect(other.get_by_label("Check while I type")).not_to_be_checked()
+
+
 def test_the_draft_and_the_settings_are_kept_until_they_are_cleared(page):
     correct(page)
     page.get_by_label("Check while I type").uncheck()
@@ -122,7 +181,7 @@ def test_the_draft_and_the_settings_are_kept_until_they_are_cleared(page):
     expect(text_box(page)).to_have_value(TEXT)
     expect(page.get_by_label("Check while I type")).not_to_be_checked()
     expect(page.get_by_role("slider")).to_have_value("30")
-    expect(page.locator("#kept")).to_contain_text("kept in this browser only")
+    expect(page.locator("#storage")).to_contain_text("stored in this browser only")
     button(page, "Clear them …").click()
     button(page, "Keep them").click()
     expect(text_box(page)).to_have_value(TEXT)
@@ -145,7 +204,9 @@ def test_the_slider_works_at_once(page):
     expect(page.locator("#cutoff-text")).to_have_text("At least 50 % sure: 2 shown, 1 less sure hidden.")
     slide(page, "Show more, or only what is sure", 30)
     expect(marks(page)).to_have_text(["has", "dog", "go"])
-    slide(page, "Show more, or only what is sure", 90)
+    expect(slider).to_have_attribute("max", "85")
+    expect(page.locator("#cutoff-end")).to_contain_text("ends at 85 %: hardly any correction is surer")
+    slide(page, "Show more, or only what is sure", 85)
     expect(marks(page)).to_have_count(0)
     expect(status(page)).to_have_text("No corrections.")
     assert len(page.requested) == sent
@@ -189,6 +250,48 @@ def test_only_changed_paragraphs_are_sent(page):
     expect(marks(page)).to_have_text(["has", "go"])
     page.wait_for_timeout(1000)
     assert len(texts) == count
+
+
+TITLE = "What I has seen in my life and in the life of my friends"
+
+
+@pytest.mark.parametrize("front_matter", [f"---\ntitle: {TITLE}\n---", f"+++\na = 1\n\n# {TITLE}\n+++"])
+def test_front_matter_is_left_alone(page, front_matter):
+    """The caret is at the end, so that the last paragraph is the most urgent one."""
+    text = f"{front_matter}\n\nYou has it.\n\nIt go."
+    correct(page, text)
+    expect(marks(page)).to_have_text(["has", "go"])
+    text_box(page).fill(f"Well.\n\n{text}")  # then it is no front matter
+    expect(items(page).nth(2)).to_be_visible()
+    text_box(page).fill(text)
+    expect(marks(page)).to_have_text(["has", "go"])
+
+
+def test_code_without_an_end_does_not_hide_the_paragraphs_above_it(page):
+    correct(page, "I has it.\n\nIt go.\n\n```\nI has code")
+    expect(marks(page)).to_have_text(["has", "go"])
+
+
+def test_marks_belong_to_their_paragraph(page):
+    """The server joins the code to the paragraph below it."""
+    correct(page, "```\nsome code\n```\n\nI has it.")
+    expect(marks(page)).to_have_text(["has"])
+    text_box(page).press("Control+End")
+    page.keyboard.insert_text(" It go.")
+    expect(page.locator(".mark:not(.old)")).to_have_text(["has", "go"])
+    expect(items(page)).to_have_count(2)
+
+
+def test_a_paragraph_that_is_too_long_does_not_stop_the_others(browser):
+    with served(judged_corrector(), max_characters=60) as address:
+        for page in open_page(browser, address):
+            correct(page, f"I has it.\n\n{'It go. ' * 9}\n\nHe has it. He is well, and he is here.\n\n{'It go. ' * 9}")
+            expect(marks(page)).to_have_text(["has", "has"])
+            expect(page.locator(".unchecked")).to_have_count(2)
+            expect(page.locator("#too-long")).to_contain_text("this server accepts 60 characters at a time")
+            expect(page.locator("#problem")).to_be_hidden()
+            text_box(page).fill("I has it.")
+            expect(page.locator("#too-long")).to_be_hidden()
 
 
 def test_greyed_marks_say_why(page):
@@ -286,6 +389,74 @@ def test_open_and_save_a_word_document(page, tmp_path):
     assert all(run.bold for run in paragraph.runs if run.text)
 
 
+def save(page):
+    with page.expect_download() as download:
+        button(page, "Save").click()
+    return download.value.suggested_filename, Path(download.value.path())
+
+
+def test_the_formatting_of_a_word_document_is_only_for_its_own_text(page, tmp_path):
+    path = tmp_path / "letter.docx"
+    document = Document()
+    document.add_paragraph(TEXT)
+    document.save(path)
+    text_box(page).fill("A draft.")
+    page.locator("#file").set_input_files(path)
+    expect(text_box(page)).to_have_value(TEXT)
+    expect(page.locator("#format")).to_have_value("docx")
+    button(page, "Undo").click()
+    expect(text_box(page)).to_have_value("A draft.")
+    expect(page.locator("#as-docx")).to_be_disabled()
+    name, saved = save(page)
+    assert (name, saved.read_text()) == ("text.txt", "A draft.")
+    button(page, "Redo").click()
+    name, _ = save(page)
+    assert name == "letter.docx"
+    button(page, "Clear them …").click()
+    button(page, "Clear").click()
+    expect(page.locator("#as-docx")).to_be_disabled()
+    text_box(page).fill("Another draft.")
+    name, saved = save(page)
+    assert (name, saved.read_text()) == ("text.txt", "Another draft.")
+
+
+def test_nothing_is_checked_unasked(page, tmp_path):
+    page.get_by_label("Check while I type").uncheck()
+    texts = sent_texts(page)
+    path = tmp_path / "letter.txt"
+    path.write_text(TEXT)
+    page.locator("#file").set_input_files(path)
+    expect(status(page)).to_have_text("Opened letter.txt.")
+    add_word(page, "dog")
+    page.reload()
+    expect(text_box(page)).to_have_value(TEXT)
+    page.wait_for_timeout(1500)
+    assert texts == []
+    button(page, "Check").click()
+    expect(marks(page)).to_have_count(2)
+    assert len(texts) == 1
+
+
+def offer_profiles(route):
+    """Answer as a server that has profiles."""
+    models = route.fetch().json()
+    profiles = [{"name": "cautious", "cutoff": 0.88}, {"name": "minimal", "cutoff": 0.5}]
+    route.fulfill(json={**models, "profiles": profiles, "profile": "minimal"})
+
+
+def test_another_profile_is_not_checked_unasked(page):
+    page.route("**/v1/models", offer_profiles)
+    page.reload()
+    correct(page)
+    page.get_by_label("Check while I type").uncheck()
+    texts = sent_texts(page)
+    page.get_by_label("Cautious").check()
+    expect(page.locator("#old")).to_contain_text("press Check")
+    expect(page.get_by_role("slider")).to_have_value("88")  # the slider goes as far as the profiles do
+    page.wait_for_timeout(1500)
+    assert texts == []
+
+
 def test_a_file_that_is_no_text_is_refused(page, tmp_path):
     path = tmp_path / "picture.txt"
     path.write_bytes(b"\xff\xfe\x00")
@@ -295,20 +466,58 @@ def test_a_file_that_is_no_text_is_refused(page, tmp_path):
     expect(text_box(page)).to_have_value("A draft.")
 
 
+def add_word(page, word):
+    if page.locator("#dictionary").get_attribute("open") is None:
+        page.locator("#dictionary summary").click()
+    page.get_by_label("Word", exact=True).fill(word)
+    button(page, "Add").click()
+
+
 def test_words_of_the_dictionary_are_left_alone(page):
     correct(page)
     items(page).nth(1).click()
     button(page, "Add “go” to my dictionary").click()
+    expect(items(page)).to_have_count(1)  # without a request
     expect(marks(page)).to_have_text(["has"])
-    page.locator("#dictionary summary").click()
-    page.get_by_label("Word", exact=True).fill("Has")
-    button(page, "Add").click()
+    add_word(page, "has")
     expect(marks(page)).to_have_count(0)
     page.reload()
+    expect(status(page)).to_have_text("No corrections.")
     expect(page.locator("#words-count")).to_have_text("2")
     page.locator("#dictionary summary").click()
-    button(page, "Remove “Has”").click()
+    button(page, "Remove “has”").click()
     expect(marks(page)).to_have_text(["has"])
+
+
+@pytest.mark.parametrize(
+    ("word", "problem"),
+    [
+        ("New York", "“New York” is more than one word: add its words one by one."),
+        ("#has", "“#has” begins with #, which no word does."),
+        ("a\u200bb", "This word has characters that can't be seen: type it anew."),
+        ("a" * 101, "This word is too long: a word has at most 100 characters."),
+    ],
+)
+def test_what_is_no_word_is_refused(page, word, problem):
+    add_word(page, word)
+    expect(page.locator("#word-problem")).to_have_text(problem)
+    expect(page.locator("#words-count")).to_have_text("0")
+    add_word(page, "go")
+    expect(page.locator("#word-problem")).to_be_hidden()
+    correct(page)
+    expect(marks(page)).to_have_text(["has"])
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_words_with_signs_and_a_full_dictionary(page):
+    page.get_by_label("Check while I type").uncheck()
+    page.evaluate("localStorage.setItem('btr.words', JSON.stringify(Array.from({length: 999}, (_, k) => `word${k}`)))")
+    page.reload()
+    add_word(page, "C#")
+    expect(page.locator("#words li").first).to_contain_text("C#")
+    add_word(page, "C++")
+    expect(page.locator("#word-problem")).to_contain_text("Your dictionary is full: it has 1,000 words.")
+    expect(page.locator("#words-count")).to_have_text("1000")
 
 
 def test_by_keyboard_alone(page):

@@ -1,8 +1,11 @@
 // Checks paragraphs: asks the server for those that it has not answered yet, a few at a time, and keeps its answers.
 
+import { wordsWithin } from "./dictionary.js";
+import { startsLikeFrontMatter } from "./paragraphs.js";
 import { ServerError, streamCorrections } from "./server.js";
 
 const MAX_REQUEST = 6000;  // characters of a request, if it has more than one paragraph: what the server batches
+const SEPARATOR = "\n\n";   // between the paragraphs of a request
 const MAX_RESULTS = 5000;  // paragraphs; the oldest are forgotten first
 
 // Return a function from offsets in code points, as the API counts, to offsets in UTF-16 units, as a string does.
@@ -27,9 +30,11 @@ function moveSentence(sentence, move) {
 }
 
 export class Checker {
-  constructor({ wanted, options, changed }) {
+  constructor({ wanted, texts, options, maxCharacters, changed }) {
     this.wanted = wanted;    // returns the paragraphs of the present text, the most urgent first
+    this.texts = texts;      // returns them in their order
     this.options = options;  // returns what a request has beside the text
+    this.maxCharacters = maxCharacters;  // returns how many characters the server accepts at a time
     this.changed = changed;  // is called when there is something new to show
     this.forget();
   }
@@ -39,11 +44,34 @@ export class Checker {
     this.results = new Map();  // by key: { sentences, isDone, isDerived }
     this.paused = new Set();   // the keys that were cancelled
     this.controller = null;
+    this.dictionary = null;        // the words at which `withinTexts` was made
+    this.withinTexts = new Map();  // by paragraph: the words that matter to it
   }
 
   key(text) {
-    const { profile, markdown } = this.options();
-    return JSON.stringify([profile ?? null, markdown, text]);
+    const { profile = null, markdown, words = [] } = this.options();
+    return JSON.stringify([profile, markdown, this.wordsWithin(text, words), startsLikeFrontMatter(text) && this.isFirst(text), text]);
+  }
+
+  // Return the words of the dictionary that matter to a paragraph. They are remembered while the dictionary stays the same.
+  wordsWithin(text, words) {
+    if (!words.length) return words;
+    if (words !== this.dictionary || this.withinTexts.size > MAX_RESULTS) {
+      this.dictionary = words;
+      this.withinTexts = new Map();
+    }
+    if (!this.withinTexts.has(text)) this.withinTexts.set(text, wordsWithin(text, words));
+    return this.withinTexts.get(text);
+  }
+
+  isFirst(text) {
+    return text === this.texts()[0];
+  }
+
+  // Whether the server would refuse a paragraph for its length, which it counts in code points.
+  isTooLong(text) {
+    const limit = this.maxCharacters();
+    return text.length > limit && Array.from(text).length > limit;
   }
 
   // Return what is known of a paragraph, perhaps only a part; undefined if nothing is.
@@ -58,7 +86,7 @@ export class Checker {
   }
 
   needs(text, isLive) {
-    if (!/\p{L}/u.test(text)) return false;
+    if (!/\p{L}/u.test(text) || this.isTooLong(text)) return false;
     const key = this.key(text);
     return !this.results.get(key)?.isDone && !(isLive && this.paused.has(key));
   }
@@ -68,7 +96,7 @@ export class Checker {
   }
 
   progress() {
-    const texts = this.wanted();
+    const texts = this.texts().filter((text) => !this.isTooLong(text));
     return { done: texts.filter((text) => !this.needs(text, false)).length, total: texts.length };
   }
 
@@ -102,31 +130,33 @@ export class Checker {
     }
   }
 
+  // Return the most urgent paragraphs, in the order of the text: front matter is only at its beginning, and code whose
+  // end is missing goes on to its end.
   nextBatch() {
-    const batch = [];
+    const batch = new Set();
+    const limit = Math.min(MAX_REQUEST, this.maxCharacters());
     let size = 0;
-    for (const text of new Set(this.wanted())) {
-      if (!this.needs(text, true)) continue;
-      if (batch.length && size + text.length > MAX_REQUEST) continue;
-      batch.push(text);
-      size += text.length;
+    for (const text of this.wanted()) {
+      if (batch.has(text) || !this.needs(text, true)) continue;
+      if (batch.size && size + SEPARATOR.length + text.length > limit) continue;
+      batch.add(text);
+      size += SEPARATOR.length + text.length;
     }
-    return batch;
+    return [...new Set(this.texts())].filter((text) => batch.has(text));
   }
 
   async request(texts, signal) {
-    const { firstText, ...options } = this.options();
-    let text = texts[0] === firstText ? "" : "\n";  // only the first lines of the whole text can be front matter
-    const parts = texts.map((paragraph) => {
-      const part = { start: text.length, key: this.key(paragraph), text: paragraph, covered: 0, sentences: [] };
-      text += `${paragraph}\n\n`;
-      return part;
+    let text = startsLikeFrontMatter(texts[0]) && !this.isFirst(texts[0]) ? "\n" : "";  // after an empty line it is none
+    const parts = texts.map((paragraph, k) => {
+      const start = text.length + (k ? SEPARATOR.length : 0);
+      text += (k ? SEPARATOR : "") + paragraph;
+      return { start, end: text.length, key: this.key(paragraph), covered: 0, sentences: [] };
     });
     const units = unitOffsets(text);
     let problem = "The connection to the server broke.";
-    for await (const line of streamCorrections({ text, ...options }, signal)) {
+    for await (const line of streamCorrections({ text, ...this.options() }, signal)) {
       if (line.done) {
-        for (const part of parts) this.keep(part, true);
+        for (const part of parts) this.store(part, true);
         problem = null;
       } else if (line.error) {
         problem = line.error;
@@ -139,18 +169,22 @@ export class Checker {
     if (problem && !isAnyDone) throw new ServerError(problem, 200);  // else the rest is asked for again
   }
 
+  // Store a line of the answer. It may be about several of the parts: the server joins code to the prose beside it.
   receive({ start, end, result }, parts, units) {
-    const from = units(start);
-    const part = parts.findLast((each) => each.start <= from) || parts[0];
-    for (const sentence of result.sentences) {
-      part.sentences.push(moveSentence(sentence, (offset) => units(start + offset) - part.start));
+    for (const part of parts) {
+      const overlap = Math.min(units(end), part.end) - Math.max(units(start), part.start);
+      if (overlap <= 0) continue;
+      for (const sentence of result.sentences) {
+        const first = units(start + sentence.start);
+        if (first < part.start || first >= part.end) continue;
+        part.sentences.push(moveSentence(sentence, (offset) => units(start + offset) - part.start));
+      }
+      part.covered += overlap;
+      this.store(part, part.covered >= part.end - part.start);
     }
-    part.sentences.sort((a, b) => a.start - b.start);
-    part.covered += Math.min(units(end), part.start + part.text.length) - Math.max(from, part.start);
-    this.keep(part, part.covered >= part.text.length);
   }
 
-  keep({ key, sentences }, isDone) {
+  store({ key, sentences }, isDone) {
     this.results.delete(key);
     this.results.set(key, { sentences: [...sentences], isDone, isDerived: false });
     if (this.results.size > MAX_RESULTS) this.results.delete(this.results.keys().next().value);

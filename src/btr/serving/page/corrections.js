@@ -1,17 +1,16 @@
 // The list of corrections, and the card of the current one with its reason, confidence and choices.
 
 import { $, make, percent } from "./dom.js";
-import { describeChange, nameType } from "./marks.js";
+import { describeChange, wholeWords } from "./marks.js";
 
 const sure = (edit) => (edit.confidence === null || edit.confidence === undefined ? "" : `${percent(edit.confidence)} sure`);
 
-export const title = (mark) => mark.reason || nameType(mark.type);
-
 function showChange(edit) {
+  const { original, replacement } = wholeWords(edit);
   const parts = [];
-  if (edit.original.trim()) parts.push(make("del", { text: edit.original.trim() }));
-  if (edit.original.trim() && edit.replacement.trim()) parts.push(make("span", { className: "arrow", text: " → " }));
-  if (edit.replacement.trim()) parts.push(make("ins", { text: edit.replacement.trim() }));
+  if (original) parts.push(make("del", { text: original }));
+  if (original && replacement) parts.push(make("span", { className: "arrow", text: " → " }));
+  if (replacement) parts.push(make("ins", { text: replacement }));
   return parts;
 }
 
@@ -19,16 +18,16 @@ export function drawCard(mark, canAddWord) {
   $("card").hidden = !mark;
   document.body.classList.toggle("has-card", Boolean(mark));
   if (!mark) return;
-  $("card-type").textContent = title(mark);
+  $("card-type").textContent = mark.reason;
   $("card-change").replaceChildren(...showChange(mark));
   $("card-reason").textContent = mark.explanation || "";
   $("card-reason").hidden = !mark.explanation;
   $("card-confidence").textContent = sure(mark);
   $("add-word").hidden = !canAddWord;
-  $("add-word").textContent = `Add “${mark.original.trim()}” to my dictionary`;
+  $("add-word").textContent = `Add “${wholeWords(mark).original}” to my dictionary`;
   $("others").replaceChildren(...mark.others.map((other, k) => {
-    const change = other.start === mark.start && other.end === mark.end && other.replacement.trim()
-      ? `“${other.replacement.trim()}”` : describeChange(other);
+    const { original, replacement } = wholeWords({ ...mark, replacement: other.text });
+    const change = replacement ? `“${replacement}”` : `take out “${original}”`;
     return make("button", { type: "button", className: "other", data: { other: k }, text: `Or ${change}` },
       make("span", { className: "quiet", text: ` ${sure(other)}` }));
   }));
@@ -37,9 +36,9 @@ export function drawCard(mark, canAddWord) {
 export function drawList(marks) {
   const items = marks.map((mark, k) => make("li", {}, make("button", {
     type: "button", className: "item", data: { number: k }, "aria-keyshortcuts": "A D",
-    "aria-label": `${describeChange(mark)}: ${[title(mark), sure(mark)].filter(Boolean).join(", ")}`,
+    "aria-label": `${describeChange(mark)}: ${[mark.reason, sure(mark)].filter(Boolean).join(", ")}`,
     ...(mark.isCurrent && { "aria-current": "true" }),
-  }, make("span", { className: "change" }, ...showChange(mark)), make("span", { className: "quiet", text: [title(mark), sure(mark)].filter(Boolean).join(" · ") }))));
+  }, make("span", { className: "change" }, ...showChange(mark)), make("span", { className: "quiet", text: [mark.reason, sure(mark)].filter(Boolean).join(" · ") }))));
   $("list").replaceChildren(...items);
   $("accept-all").disabled = $("dismiss-all").disabled = !marks.length;
 }

@@ -1,16 +1,16 @@
 // For those who want to know more: the types, the candidates of each sentence, f and the paper's rule.
 
 import { $, make } from "./dom.js";
-import { chosenIndex, followsRule, nameType } from "./marks.js";
+import { chosenIndex, followsRule } from "./marks.js";
 
 export function drawTypes(marks) {
   const counts = new Map();
-  for (const mark of marks) for (const type of mark.type.split("+")) counts.set(type, (counts.get(type) || 0) + 1);
-  const highest = Math.max(...counts.values());
-  const rows = [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])).map(([type, number]) => {
+  for (const { type, reason } of marks) counts.set(type, { reason, number: (counts.get(type)?.number || 0) + 1 });
+  const highest = Math.max(...[...counts.values()].map(({ number }) => number));
+  const rows = [...counts].sort((a, b) => b[1].number - a[1].number || a[0].localeCompare(b[0])).map(([type, { reason, number }]) => {
     const bar = make("span", { className: "bar", "aria-hidden": "true" });
     bar.style.width = `${100 * number / highest}%`;
-    const name = make("span", { text: nameType(type) }, make("span", { className: "code", text: type }));
+    const name = make("span", { text: reason }, make("span", { className: "code", text: type }));
     return make("li", {}, name, make("span", { text: number }), bar);
   });
   $("types").replaceChildren(...(rows.length ? rows : [make("li", { className: "quiet", text: "None." })]));

@@ -4,8 +4,8 @@ import { $, make } from "./dom.js";
 
 let drawn = [];  // per paragraph: what its element in the mirror shows
 
-function drawParagraph(paragraph, marks) {
-  const element = make("span");
+function drawParagraph(paragraph, marks, isUnchecked) {
+  const element = make("span", { ...(isUnchecked && { className: "unchecked" }) });
   let position = 0;
   for (const mark of marks) {
     const start = mark.start - paragraph.start;
@@ -20,19 +20,19 @@ function drawParagraph(paragraph, marks) {
   return element;
 }
 
-// Draw the marks of all paragraphs; elements that stay the same are not made anew.
-export function drawMarks(paragraphs, marks) {
+// Draw the marks of all paragraphs, and those that are not checked in grey; elements that stay the same are not made anew.
+export function drawMarks(paragraphs, marks, isUnchecked) {
   const mirror = $("mirror");
   if (mirror.lastChild?.nodeName !== "BR") mirror.append(make("br"));  // so that a last empty line has its height
   const next = paragraphs.map((paragraph) => {
     const end = paragraph.start + paragraph.full.length;
     const here = marks.filter((mark) => mark.start >= paragraph.start && mark.end <= end && (mark.start < end || end === paragraph.start));
-    const key = JSON.stringify([paragraph.full, here.map((mark) => [mark.start - paragraph.start, mark.end - paragraph.start, mark.isOld, mark.isCurrent])]);
+    const key = JSON.stringify([paragraph.full, isUnchecked(paragraph), here.map((mark) => [mark.start - paragraph.start, mark.end - paragraph.start, mark.isOld, mark.isCurrent])]);
     return { key, paragraph, here };
   });
   next.forEach(({ key, paragraph, here }, k) => {
     if (drawn[k] === key) return;
-    const element = drawParagraph(paragraph, here);
+    const element = drawParagraph(paragraph, here, isUnchecked(paragraph));
     if (k < drawn.length) mirror.replaceChild(element, mirror.childNodes[k]);
     else mirror.insertBefore(element, mirror.lastChild);
   });

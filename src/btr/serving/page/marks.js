@@ -1,25 +1,17 @@
 // From the server's answers to the marks in the text.
 
-const TYPE_NAMES = {
-  ADJ: "adjective", ADV: "adverb", CONJ: "conjunction", CONTR: "contraction", DET: "article, determiner",
-  MORPH: "word form", NOUN: "noun", ORTH: "case or spacing", OTHER: "wording", PART: "particle", PREP: "preposition",
-  PRON: "pronoun", PUNCT: "punctuation", SPELL: "spelling", VERB: "verb", WO: "word order", UNK: "unknown",
-  "ADJ:FORM": "comparison", "NOUN:INFL": "noun inflection", "NOUN:NUM": "singular, plural", "NOUN:POSS": "possessive",
-  "VERB:FORM": "verb form", "VERB:INFL": "verb inflection", "VERB:SVA": "subject–verb agreement", "VERB:TENSE": "tense",
-};
-const OPERATION_NAMES = { M: "missing", U: "unnecessary", R: "" };
+const MAX_OTHERS = 4;  // other replacements of a mark
 
-export function nameType(type) {
-  return type.split("+").map((one) => {
-    const [operation, ...rest] = one.split(":");
-    return `${OPERATION_NAMES[operation] || ""} ${TYPE_NAMES[rest.join(":")] || rest.join(":").toLowerCase()}`.trim();
-  }).join(", ");
+// Return a change with whole words, as a reader expects it: dont → don't, not nt → n't.
+export function wholeWords({ original, replacement, before = "", after = "" }) {
+  return { original: (before + original + after).trim(), replacement: (before + replacement + after).trim() };
 }
 
-export function describeChange({ original, replacement }) {
-  if (!original.trim()) return `put in “${replacement.trim()}”`;
-  if (!replacement.trim()) return `take out “${original.trim()}”`;
-  return `“${original.trim()}” to “${replacement.trim()}”`;
+export function describeChange(edit) {
+  const { original, replacement } = wholeWords(edit);
+  if (!original) return `put in “${replacement}”`;
+  if (!replacement) return `take out “${original}”`;
+  return `“${original}” to “${replacement}”`;
 }
 
 // Whether two edits can't both be made. An insertion also conflicts with an edit that it touches.
@@ -37,10 +29,10 @@ export function chosenIndex(sentence, { threshold, atLeast }) {
 
 export const followsRule = (sentence) => sentence.margin !== null && sentence.margin !== undefined && sentence.candidates.length > 0;
 
-// Return the edits of a sentence to show, and those that stand against them. The server's choices come first; edits that
-// it did not make appear where the user wants to see more.
+// Return the edits of a sentence to show. The server's choices come first; edits that it did not make appear where the user
+// wants to see more.
 export function chooseEdits(sentence, view) {
-  if (followsRule(sentence)) return { chosen: sentence.candidates[chosenIndex(sentence, view)].edits, others: [] };
+  if (followsRule(sentence)) return sentence.candidates[chosenIndex(sentence, view)].edits;
   const isShown = (edit) => view.cutoff === null || edit.confidence === null || edit.confidence === undefined
     || edit.confidence >= view.cutoff;
   const chosen = sentence.edits.filter(isShown);
@@ -49,12 +41,18 @@ export function chooseEdits(sentence, view) {
       if (isShown(edit) && ![...sentence.edits, ...chosen].some((each) => conflict(each, edit))) chosen.push(edit);
     }
   }
-  return { chosen: chosen.sort((a, b) => a.start - b.start || a.end - b.end), others: sentence.alternatives };
+  return chosen.sort((a, b) => a.start - b.start || a.end - b.end);
 }
 
 const lastWord = (text) => /\S*\s*$/.exec(text)[0].trim();
 const firstWord = (text) => /^\s*\S*/.exec(text)[0].trim();
-const wordsOf = (text) => text.toLowerCase().match(/\p{L}[\p{L}\p{M}'’-]*/gu) || [];
+
+// Return the rest of the words of which an edit changes only a part.
+function restOfWords(text, { start, end, original }) {
+  const before = /^[\p{L}\p{M}]/u.test(original) ? /[\p{L}\p{M}'’]*$/u.exec(text.slice(Math.max(0, start - 80), start))[0] : "";
+  const after = /[\p{L}\p{M}]$/u.test(original) ? /^[\p{L}\p{M}'’]*/u.exec(text.slice(end, end + 80))[0] : "";
+  return { before, after: after.replace(/['’]+$/, "") };
+}
 
 // What a dismissal is remembered by: the words that were to be changed, and their neighbours.
 function dismissalKey(text, edit) {
@@ -63,30 +61,26 @@ function dismissalKey(text, edit) {
   return JSON.stringify([before, edit.original, edit.original ? "" : edit.replacement, after]);
 }
 
-function removesWord(edit, dictionary) {
-  const kept = new Set(wordsOf(edit.replacement));
-  return wordsOf(edit.original).some((word) => dictionary.has(word) && !kept.has(word));
-}
-
-// Return the runner-up replacements of an edit: edits that stand against it, the surest first.
-function runnersUp(edit, others) {
-  const seen = new Set([edit.replacement]);
-  return others.filter((other) => conflict(edit, other) && !(other.start === edit.start && other.end === edit.end && seen.has(other.replacement)))
-    .sort((a, b) => (b.confidence ?? 0) - (a.confidence ?? 0)).slice(0, 4);
+// Return the other replacements for the characters of an edit, the surest first. The server names them for the edits that it
+// made; for one that only the user wants to see, they are among the other edits that it did not make.
+function otherReplacements(edit, sentence) {
+  const isAlternative = (each) => each !== edit && each.start === edit.start && each.end === edit.end;
+  const others = sentence.edits.includes(edit) ? edit.others ?? []
+    : sentence.alternatives.filter(isAlternative).map(({ replacement, confidence }) => ({ text: replacement, confidence }));
+  return others.slice(0, MAX_OTHERS);
 }
 
 // Return the marks of a paragraph that begins at `start`: edits with offsets in the whole text.
 export function marksOf(paragraph, sentences, view) {
-  const move = (edit) => ({ ...edit, start: edit.start + paragraph.start, end: edit.end + paragraph.start });
-  return sentences.flatMap((sentence) => {
-    const { chosen, others } = chooseEdits(sentence, view);
-    return chosen.filter((edit) => !removesWord(edit, view.dictionary)).map((edit) => ({
-      ...move(edit),
-      dismissal: dismissalKey(paragraph.full, edit),
-      others: runnersUp(edit, others).filter((other) => !removesWord(other, view.dictionary)).map(move),
-      isOld: false,
-    }));
-  }).filter((mark) => !view.dismissed.has(mark.dismissal));
+  return sentences.flatMap((sentence) => chooseEdits(sentence, view).map((edit) => ({
+    ...edit,
+    ...restOfWords(paragraph.full, edit),
+    start: edit.start + paragraph.start,
+    end: edit.end + paragraph.start,
+    dismissal: dismissalKey(paragraph.full, edit),
+    others: otherReplacements(edit, sentence),
+    isOld: false,
+  }))).filter((mark) => !view.dismissed.has(mark.dismissal));
 }
 
 // Return the marks of an old text that lie outside of what has changed since, with their new offsets.
@@ -122,7 +116,7 @@ export function sentencesAfter(sentences, edit, view) {
     const isChanged = sentence.start <= edit.end && edit.start <= sentence.end;
     if (!isChanged && sentence.end < edit.start) return sentence;
     const { margin, ...rest } = sentence;
-    const edits = followsRule(sentence) ? chooseEdits(sentence, view).chosen : sentence.edits;
+    const edits = followsRule(sentence) ? chooseEdits(sentence, view) : sentence.edits;
     const shifted = { ...rest, start: sentence.start >= edit.end ? sentence.start + delta : sentence.start,
       end: sentence.end + delta, edits: move(edits), alternatives: move(sentence.alternatives), candidates: [] };
     if (isChanged) return shifted;

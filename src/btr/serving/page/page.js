@@ -1,31 +1,31 @@
 // The page for writers: what its controls do.
 
+import { refusal } from "./dictionary.js";
 import { $, count } from "./dom.js";
 import { markAtCaret, scrollToCurrent } from "./editor.js";
-import { hasDocument, openFile, saveFile } from "./files.js";
+import { openFile, saveFile } from "./files.js";
+import { wholeWords } from "./marks.js";
 import { setToken } from "./server.js";
-import { drawSettings, drawWords, keep, kept, loadModels, setThreshold } from "./settings.js";
+import { changeSettings, drawSettings, loadModels, reloadSettings, setThreshold, words } from "./settings.js";
+import { onChangeElsewhere } from "./storage.js";
 import {
-  announce, check, checker, checkSoon, currentMark, decide, decideCurrent, draw, forgetAll, freshMarks, goTo, history, makeEdits,
-  marks, refresh, sentencesShown, setCurrent, showProblem, step,
+  addWord, announce, check, checker, checkIfLive, checkSoon, checkWithToken, currentMark, decide, decideCurrent, draw, forgetAll,
+  freshMarks, goTo, history, makeEdits, marks, recordTyping, refresh, removeWord, sentencesShown, setCurrent, showProblem, step,
 } from "./writer.js";
 
-function addWord(word) {
-  const trimmed = word.trim();
-  if (trimmed && !kept.words.includes(trimmed)) keep({ words: [...kept.words, trimmed].sort((a, b) => a.localeCompare(b)) });
-  drawWords();
-  draw();
+// Add a word to the dictionary, or say why not; return whether it was added.
+function tryToAddWord(word) {
+  const problem = refusal(word, words);
+  $("word-problem").textContent = problem ?? "";
+  if (problem) $("dictionary").open = true;
+  else addWord(word);
+  return !problem;
 }
 
 async function open(chosen) {
   try {
-    const opened = await openFile(chosen);
-    $("as-docx").hidden = $("as-docx").disabled = !hasDocument();
-    $("format").value = opened.format;
-    keep({ fileName: chosen.name, markdown: opened.format === "md" });
-    drawSettings();
-    decide({ text: opened.text, caret: 0 });
-    check({ isLive: true });
+    decide(await openFile(chosen));
+    checkIfLive();
     announce(`Opened ${chosen.name}.`);
   } catch (error) {
     showProblem(error);
@@ -34,7 +34,7 @@ async function open(chosen) {
 
 async function saveText() {
   try {
-    announce(`Saved as ${await saveFile(history.state.text, $("format").value, kept.fileName)}.`);
+    announce(`Saved as ${await saveFile(history.state, $("format").value)}.`);
   } catch (error) {
     showProblem(error);
   }
@@ -50,19 +50,16 @@ async function copy() {
 }
 
 function setProfile(profile) {
-  keep({ profile, cutoff: null });
+  changeSettings({ profile, cutoff: null });
   drawSettings();
-  draw();
-  check({ isLive: true });
+  refresh();
+  checkIfLive();
 }
 
 $("text").addEventListener("input", (event) => {
   const isTyping = Math.abs($("text").value.length - history.state.text.length) <= 2;  // else a paste: a step of its own
   const kind = isTyping ? /^(insert|delete)/.exec(event.inputType || "")?.[1] ?? null : null;
-  history.record({ ...history.state, text: $("text").value, caret: $("text").selectionStart }, kind);
-  keep({ text: $("text").value });
-  checkSoon();
-  refresh();
+  recordTyping(kind);
 });
 document.addEventListener("selectionchange", () => {
   if (document.activeElement !== $("text")) return;
@@ -104,7 +101,9 @@ $("list").addEventListener("focusin", (event) => {
 $("others").addEventListener("click", (event) => {
   const button = event.target.closest(".other");
   const mark = currentMark();
-  if (button && mark) decideCurrent("accept", mark.others[button.dataset.other]);
+  if (!button || !mark) return;
+  const { text, confidence } = mark.others[button.dataset.other];
+  decideCurrent("accept", { ...mark, replacement: text, confidence });
 });
 $("sentences").addEventListener("click", (event) => {
   const button = event.target.closest(".candidate");
@@ -115,7 +114,7 @@ $("sentences").addEventListener("click", (event) => {
 });
 $("accept").addEventListener("click", () => decideCurrent("accept"));
 $("dismiss").addEventListener("click", () => decideCurrent("dismiss"));
-$("add-word").addEventListener("click", () => addWord(currentMark().original));
+$("add-word").addEventListener("click", () => tryToAddWord(wholeWords(currentMark()).original));
 $("accept-all").addEventListener("click", () => {
   const fresh = freshMarks();
   makeEdits(fresh);
@@ -149,7 +148,7 @@ $("clearing").addEventListener("close", () => {
   forgetAll();
 });
 $("cutoff").addEventListener("input", () => {
-  keep({ cutoff: Number($("cutoff").value) / 100 });
+  changeSettings({ cutoff: Number($("cutoff").value) / 100 });
   refresh();
 });
 $("threshold").addEventListener("input", () => {
@@ -159,36 +158,35 @@ $("threshold").addEventListener("input", () => {
 $("profiles").addEventListener("change", (event) => setProfile(event.target.value));
 $("paper").addEventListener("change", () => setProfile($("paper").checked ? "paper" : null));
 $("live").addEventListener("change", () => {
-  keep({ isLive: $("live").checked });
+  changeSettings({ isLive: $("live").checked });
   checkSoon();
 });
-$("markdown").addEventListener("change", () => {
-  keep({ markdown: $("markdown").checked });
-  draw();
-  checkSoon();
-});
+$("markdown").addEventListener("change", () => decide({ markdown: $("markdown").checked }));
 $("details").addEventListener("toggle", draw);
 $("new-word").addEventListener("submit", (event) => {
   event.preventDefault();
-  addWord($("word").value);
-  $("word").value = "";
+  if (tryToAddWord($("word").value.trim())) $("word").value = "";
 });
 $("words").addEventListener("click", (event) => {
   const { word } = event.target.dataset;
   if (!word) return;
-  keep({ words: kept.words.filter((each) => each !== word) });
-  drawWords();
-  draw();
+  removeWord(word);
   $("word").focus();
 });
 $("access").addEventListener("submit", (event) => {
   event.preventDefault();
   setToken($("token").value);
   $("access").hidden = true;
-  check({ isLive: true });
+  $("problem").textContent = "";
+  checkWithToken();
+});
+onChangeElsewhere(() => {
+  reloadSettings();
+  refresh();
+  checkSoon();
 });
 
-$("text").value = kept.text;
+$("text").value = history.state.text;
 drawSettings();
 draw();
-loadModels().then(() => { draw(); if (kept.isLive && kept.text) check({ isLive: true }); }).catch(showProblem);
+loadModels().then(() => { draw(); checkIfLive(); }).catch(showProblem);

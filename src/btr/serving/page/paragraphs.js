@@ -3,14 +3,18 @@
 const LONG = 2000;  // characters, after which the end of a line that ends a sentence also ends a paragraph of plain text
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const RAW_START = /^\s{0,3}<(?:(pre|script|style|textarea)\b|!--)/i;
+const FRONT_MATTER_ENDS = { "---": /^(---|\.\.\.)\s*$/, "+++": /^\+\+\+\s*$/ };  // by its first line
 const SENTENCE_END = /[.!?…]["'”’)\]]*\s*$/;
+
+// Whether a paragraph would be front matter at the beginning of a text. The server decides it: it also looks at what follows.
+export const startsLikeFrontMatter = (text) => /^(---|\+\+\+)[ \t\r]*(\n|$)/.test(text);
 
 // Yield the lines with their ends, and whether a paragraph may begin at each.
 function* labelLines(text, markdown) {
   const lines = text.match(/[^\n]*\n|[^\n]+/g) || [];
-  const hasFrontMatter = /^---[ \t]*\r?$/.test((lines[0] || "").trimEnd())
-    && lines.slice(1).some((line) => /^(---|\.\.\.)\s*$/.test(line));
-  let end = hasFrontMatter ? /^(---|\.\.\.)\s*$/ : null;  // the end of the code or front matter that is open
+  const frontMatterEnd = startsLikeFrontMatter(text) ? FRONT_MATTER_ENDS[text.slice(0, 3)] : null;
+  // The end of the code or front matter that is open:
+  let end = frontMatterEnd && lines.slice(1).some((line) => frontMatterEnd.test(line)) ? frontMatterEnd : null;
   let isAfterBlank = true;
   for (const [k, line] of lines.entries()) {
     const isOpen = end !== null;

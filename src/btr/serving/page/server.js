@@ -26,13 +26,6 @@ async function send(path, { signal, body, headers = {} } = {}) {
 
 export const describeModels = async () => (await send("v1/models")).json();
 
-// Return whether requests may have the words of a dictionary.
-export async function describeApi() {
-  const { components } = await (await send("openapi.json")).json();
-  const fields = components.schemas.CorrectRequest?.properties ?? {};
-  return { words: "words" in fields };
-}
-
 function formOf(file, fields) {
   const form = new FormData();
   form.append("file", file);

@@ -1,26 +1,34 @@
 // What the page shows follows from the text, the decisions, the settings and the server's answers: `draw` shows it.
 
 import { Checker } from "./checker.js";
-import { drawCard, drawList, focusItem, title } from "./corrections.js";
+import { drawCard, drawList, focusItem } from "./corrections.js";
 import { drawSentences, drawTypes } from "./details.js";
+import { keepWord } from "./dictionary.js";
 import { $, count, percent } from "./dom.js";
 import { drawMarks, scrollToCurrent } from "./editor.js";
+import { formatOf } from "./files.js";
 import { History } from "./history.js";
-import { applyEdits, carryOver, describeChange, followsRule, marksOf, sentencesAfter } from "./marks.js";
+import { applyEdits, carryOver, describeChange, followsRule, marksOf, sentencesAfter, wholeWords } from "./marks.js";
 import { cutParagraphs } from "./paragraphs.js";
-import { clearKept, keep, kept, loadModels, models, requestOptions, serverCutoff, threshold } from "./settings.js";
+import {
+  clearSettings, loadModels, models, requestOptions, settings, setWords, shownCutoff, showStored, threshold, words,
+} from "./settings.js";
+import { loadDraft, saveDraft } from "./storage.js";
 
 const TYPING_PAUSE = 700;  // milliseconds before the changed paragraphs are checked
 
 let paragraphs = [];    // of the text
 export let marks = [];  // that are shown
 let current = null;     // the dismissal key and place of the current mark
-let drawnText = kept.text;
 let isSilent = false;   // whether the status shows a message that stays until something happens
 let timer = null;       // of the next live check
-export const history = new History({ text: kept.text, caret: 0, dismissed: new Set() });
+let isRefused = false;  // whether the server asked for a token when it was to check
+export const history = new History(loadDraft());  // of drafts: text, caret, dismissed, markdown, fileName, document
+let drawnText = history.state.text;
+let drawnFile = {};     // the name and the document that the formats to save in were drawn for
 export const checker = new Checker({
-  wanted, options: () => ({ ...requestOptions(), firstText: paragraphs[0]?.text }), changed: draw,
+  wanted, texts: () => paragraphs.map(({ text }) => text), options: () => ({ markdown: history.state.markdown, ...requestOptions() }),
+  maxCharacters: () => models?.max_characters ?? Infinity, changed: draw,
 });
 
 export const freshMarks = () => marks.filter((mark) => !mark.isOld);
@@ -34,15 +42,15 @@ function wanted() {
 }
 
 const view = () => ({
-  cutoff: kept.cutoff, threshold, atLeast: models?.at_least ?? false,
-  dismissed: history.state.dismissed, dictionary: new Set(kept.words.map((word) => word.toLowerCase())),
+  cutoff: settings.cutoff === null ? null : shownCutoff(), threshold, atLeast: models?.at_least ?? false,
+  dismissed: history.state.dismissed,
 });
 
 export function draw() {
-  const { text } = history.state;
+  const { text, markdown } = history.state;
   const old = carryOver(marks, drawnText, text);
   drawnText = text;
-  paragraphs = cutParagraphs(text, kept.markdown);
+  paragraphs = cutParagraphs(text, markdown);
   const seen = view();
   marks = paragraphs.flatMap((paragraph) => {
     const result = checker.result(paragraph.text);
@@ -54,14 +62,25 @@ export function draw() {
   const isSame = (mark) => current && mark.dismissal === current.dismissal;
   const found = fresh.filter(isSame).sort((a, b) => Math.abs(a.start - current.start) - Math.abs(b.start - current.start))[0];
   for (const mark of marks) mark.isCurrent = mark === found;
-  drawMarks(paragraphs, marks);
+  drawMarks(paragraphs, marks, (paragraph) => checker.isTooLong(paragraph.text));
   const focused = document.activeElement?.closest?.(".item");
   drawList(fresh);
   if (focused) focusItem(Math.min(Number(focused.dataset.number), fresh.length - 1));
-  drawCard(found, found && /^\p{L}[\p{L}'’-]*$/u.test(found.original.trim()) && /SPELL|ORTH|NOUN$|OTHER|ADJ$/.test(found.type));
+  drawCard(found, found && /^\p{L}[\p{L}'’-]*$/u.test(wholeWords(found).original) && /SPELL|ORTH|NOUN$|OTHER|ADJ$/.test(found.type));
   drawTypes(fresh);
   drawSentences(sentencesShown(), seen);
   drawState(fresh);
+  drawFile();
+}
+
+// Offer the formats that the draft can be saved in. The user's choice stays until another file is there.
+function drawFile() {
+  const { fileName, document, markdown } = history.state;
+  $("markdown").checked = markdown;
+  if (drawnFile.fileName === fileName && drawnFile.document === document) return;
+  drawnFile = { fileName, document };
+  $("as-docx").hidden = $("as-docx").disabled = !document;
+  $("format").value = formatOf(history.state);
 }
 
 export const sentencesShown = () => paragraphs.flatMap((paragraph) =>
@@ -76,9 +95,13 @@ function drawState(fresh) {
   $("progress").max = total || 1;
   $("progress").value = done;
   $("progress-text").textContent = isRunning ? `${done} of ${count(total, "paragraph")} checked` : "";
+  const isTooLong = paragraphs.some((paragraph) => checker.isTooLong(paragraph.text));
+  $("too-long").hidden = !isTooLong;
+  if (isTooLong) $("too-long").textContent = `The paragraphs in grey are too long to be checked: this server accepts ${
+    models.max_characters.toLocaleString("en")} characters at a time. Divide them with blank lines.`;
   const isOld = marks.some((mark) => mark.isOld);
   $("old").hidden = !isOld;
-  const next = isRunning || (kept.isLive && timer) ? "they are being checked again." : "press Check to check them again.";
+  const next = isRunning || (settings.isLive && timer) ? "they are being checked again." : "press Check to check them again.";
   $("old").textContent = `Greyed marks are from before your last change of the text or the settings: ${next}`;
   drawCutoff(fresh);
   if (isRunning || isSilent) return;
@@ -106,7 +129,7 @@ function drawCutoff(fresh) {
   const isJudged = models?.judge && !usesRule();
   $("sureness").hidden = !isJudged;
   if (!isJudged) return;
-  const cutoff = kept.cutoff ?? serverCutoff();
+  const cutoff = shownCutoff();
   $("cutoff").value = Math.round(100 * cutoff);
   const everything = { ...view(), cutoff: 0 };
   const all = paragraphs.flatMap((paragraph) => marksOf(paragraph, checker.result(paragraph.text)?.sentences || [], everything));
@@ -117,13 +140,23 @@ function drawCutoff(fresh) {
 }
 
 // Whether sentences are decided by the paper's rule, as a whole.
-const usesRule = () => kept.profile === "paper" || sentencesShown().some(({ sentence }) => followsRule(sentence));
+const usesRule = () => settings.profile === "paper" || sentencesShown().some(({ sentence }) => followsRule(sentence));
 
 // Show a state of the history in the text area.
 function show({ text, caret }) {
   $("text").value = text;
   $("text").setSelectionRange(caret, caret);
-  keep({ text });
+  storeDraft();
+  refresh();
+}
+
+const storeDraft = () => showStored(saveDraft(history.state));
+
+// Record what the user has typed.
+export function recordTyping(kind) {
+  history.record({ ...history.state, text: $("text").value, caret: $("text").selectionStart }, kind);
+  storeDraft();
+  checkSoon();
   refresh();
 }
 
@@ -165,7 +198,7 @@ export function decideCurrent(action, edit = null) {
   if (action === "accept") makeEdits([made]);
   else decide({ dismissed: new Set([...history.state.dismissed, mark.dismissal]) });
   followNeighbour(next.start + shift);
-  announce(`${action === "accept" ? "Accepted" : "Dismissed"}: ${describeChange(made)}: ${title(mark)}.`);
+  announce(`${action === "accept" ? "Accepted" : "Dismissed"}: ${describeChange(made)}: ${mark.reason}.`);
 }
 
 // An accepted neighbour changes what a mark is remembered by: find it by its place.
@@ -194,21 +227,37 @@ export function goTo(step) {
 export function checkSoon() {
   clearTimeout(timer);
   timer = null;
-  if (!kept.isLive) return;
+  if (!settings.isLive) return;
   timer = setTimeout(() => {
     timer = null;
     check({ isLive: true });
   }, TYPING_PAUSE);
 }
 
+export function checkIfLive() {
+  if (settings.isLive) check({ isLive: true });
+}
+
+// Go on, now that there is a token: a check that was refused without one is made.
+export async function checkWithToken() {
+  try {
+    if (!models) await loadModels();
+    refresh();
+    if (isRefused || settings.isLive) check({ isLive: true });
+  } catch (error) {
+    showProblem(error);
+  }
+}
+
 export async function check({ isLive }) {
   if (isLive && !paragraphs.some(({ text }) => checker.needs(text, true))) return;
-  isSilent = false;
+  isSilent = isRefused = false;
   $("problem").textContent = "";
   try {
     if (!models) await loadModels();
     await checker.check({ isLive });
   } catch (error) {
+    isRefused = error.status === 401;
     showProblem(error);
   }
 }
@@ -226,12 +275,27 @@ export function step(direction) {
   announce(direction === "undo" ? "Undone." : "Redone.");
 }
 
+// Add a word to the dictionary. The other corrections of the paragraphs that have it stay.
+export function addWord(word) {
+  const results = paragraphs.map(({ text }) => ({ text, result: checker.result(text) }));
+  setWords([...new Set([...words, word])]);
+  for (const { text, result } of results) if (result?.isDone) checker.setDerived(text, keepWord(result.sentences, word));
+  refresh();
+  checkSoon();
+}
+
+export function removeWord(word) {
+  setWords(words.filter((each) => each !== word));
+  refresh();
+  checkSoon();
+}
+
 export function forgetAll() {
   checker.forget();
-  clearKept();
+  clearSettings();
   marks = [];
   drawnText = "";
-  history.reset({ text: "", caret: 0, dismissed: new Set() });
+  history.reset(loadDraft());
   $("text").value = "";
   draw();
   announce("The draft, the settings and the dictionary are removed.");
