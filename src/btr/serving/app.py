@@ -50,8 +50,7 @@ def make_app(corrector: Corrector, limits: Limits) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        service.batcher.close()
-        service.parser.shutdown(wait=False)
+        service.close()
 
     api = FastAPI(
         title="btr", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import ParamSpec, TypeVar, cast
@@ -41,7 +41,9 @@ class Service:
         self.corrector, self.limits = corrector, limits
         self.monitoring = Monitoring()
         self.worker = Worker(corrector)
-        self.parser = ThreadPoolExecutor(1, "btr-parser")
+        # What takes long has a thread of its own: neither the event loop nor requests of another kind wait for it.
+        self.parser = ThreadPoolExecutor(1, "btr-parser")  # cuts texts into paragraphs
+        self.files = ThreadPoolExecutor(1, "btr-files")  # opens and saves documents and the dictionary
         self.batcher: Batcher[Job, Result] = Batcher(self.run_models, size, BATCH_CHARACTERS, limits.max_requests)
         self.monitoring.open_requests.set_function(lambda: len(self.batcher.open))
         self.vary = lru_cache(CACHED_VARIANTS)(self._vary)
@@ -66,10 +68,11 @@ class Service:
         self.corrector.dictionary = dictionary
         self.vary.cache_clear()
 
-    async def in_parser(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Run what takes long, as deeply nested Markdown does, in a thread: other requests must not wait for it."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.parser, lambda: function(*arguments, **options))
+    def close(self) -> None:
+        """Finish the accepted requests, and end the threads."""
+        self.batcher.close()
+        for executor in (self.parser, self.files):
+            executor.shutdown(wait=False)
 
     async def correct(
         self,
@@ -88,9 +91,9 @@ class Service:
         try:
             async with asyncio.timeout(self.limits.timeout):
                 with answer_errors():
-                    corrector = await self.in_parser(self.vary, options)
+                    corrector = await run_in(self.parser, self.vary, options)
                     signature = corrector.signature
-                    jobs = await self.in_parser(cut_paragraphs, text, markdown, candidate_edits, corrector)
+                    jobs = await run_in(self.parser, cut_paragraphs, text, markdown, candidate_edits, corrector)
                     with self.batcher.submit(jobs) as task:
                         async for result in task.results():
                             blocks.append(cast(CorrectedBlock, result))
@@ -114,8 +117,8 @@ class Service:
         self.check_length(len(text))
         corrections: list[Correction] = []
         with answer_errors():
-            corrector = await self.in_parser(self.vary, options)
-            parts = await self.in_parser(cut_parts, text, markdown, corrector)
+            corrector = await run_in(self.parser, self.vary, options)
+            parts = await run_in(self.parser, cut_parts, text, markdown, corrector)
             with self.batcher.submit([job for part in parts for job in part.jobs], STREAM_CHARACTERS) as task:
                 yield len(parts)
                 results = task.results()
@@ -160,6 +163,11 @@ class Service:
         limit = self.limits.max_characters
         if characters > limit:
             raise RequestError(413, f"the text has {characters:,} characters; this server accepts {limit:,} at a time.")
+
+
+async def run_in(executor: Executor, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """Run a function in a thread of an executor, and wait for its result."""
+    return await asyncio.get_running_loop().run_in_executor(executor, lambda: function(*arguments, **options))
 
 
 @contextmanager

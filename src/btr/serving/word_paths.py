@@ -9,7 +9,7 @@ from btr.correction.dictionary import add_word, read_dictionary, remove_word
 from btr.errors import InputError
 from btr.serving.errors import RequestError
 from btr.serving.forms import read_fields
-from btr.serving.service import Service
+from btr.serving.service import Service, run_in
 
 PAGE_SIZE = 10  # words of an answer, as LanguageTool's
 
@@ -47,9 +47,9 @@ async def change_dictionary(service: Service, request: Request, change: Change) 
     if word is None:
         raise RequestError(422, "word: Field required.")
     try:
-        changed = await service.in_parser(change, path, word)
+        changed = await run_in(service.files, change, path, word)
         if path.exists():
-            service.use_dictionary(await service.in_parser(read_dictionary, path))
+            service.use_dictionary(await run_in(service.files, read_dictionary, path))
     except InputError as error:
         raise RequestError(422, str(error)) from None
     return changed
