@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
-from os.path import commonprefix
 from typing import Any
 
 from docx import Document
@@ -60,7 +59,7 @@ class WordDocument:
         return SEPARATOR.join(map(clean_text, self.paragraphs))
 
     def write(self, text: str) -> None:
-        """Give the paragraphs the words of a new text; new paragraphs are added, and those that are gone are emptied."""
+        """Give the paragraphs the words of a new text. New paragraphs are added; those that are gone become empty."""
         old = list(map(clean_text, self.paragraphs))
         new = [each for each in text.replace("\r\n", "\n").rstrip("\n").split(SEPARATOR) if each.strip()]
         for low, high, first, end in differences(old, new):
@@ -149,7 +148,7 @@ def replace_words(paragraph: Element, words: str) -> None:
     for low, high, first, end in reversed(list(differences(before, after))):
         start, stop, new = offsets[low], offsets[high], "".join(after[first:end])
         # What is the same at the beginning may be in another run, as the space before a word.
-        same = len(commonprefix([old[start:stop], new]))  # noqa: RUF071 (characters are meant)
+        same = common_length(old[start:stop], new)
         replace_span(pieces, starts, start + same, stop, new[same:])
     for piece in pieces:
         write_element(piece.element, piece.text)
@@ -160,9 +159,8 @@ def differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, i
 
     If both differ by more than can be aligned in a short time, all between their common beginning and end is one part.
     """
-    start = len(commonprefix([old, new]))  # noqa: RUF071 (words are meant)
-    end = min(len(old), len(new)) - start
-    end = next((k for k in range(end) if old[-1 - k] != new[-1 - k]), end)
+    start = common_length(old, new)
+    end = common_length(old[start:][::-1], new[start:][::-1])
     before, after = old[start : len(old) - end], new[start : len(new) - end]
     if len(before) * len(after) > MAX_ALIGNED:
         yield start, start + len(before), start, start + len(after)
@@ -176,6 +174,11 @@ def differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, i
             yield start + low, start + high, start + first, start + stop
         if block:
             low, first = block.src_end, block.dest_end
+
+
+def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many words, or characters, are the same at the beginning of both."""
+    return next((k for k, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), min(len(one), len(other)))
 
 
 def replace_span(pieces: list[Piece], starts: list[int], low: int, high: int, new: str) -> None:
