@@ -58,7 +58,7 @@ async def change_dictionary(service: Service, request: Request, change: Change) 
     try:
         changed = await run_in(service.files, change, path, word)
         if path.exists():
-            service.use_dictionary(await run_in(service.files, read_dictionary, path))
+            service.corrector.dictionary = await run_in(service.files, read_dictionary, path)
     except InputError as error:
         raise RequestError(422, str(error)) from None
     return changed
