@@ -18,7 +18,9 @@ from btr.correction.dictionary import (
 )
 from btr.errors import InputError
 
-WORDS = st.text(st.characters(categories=["L", "N", "P"], exclude_characters="#"), min_size=1, max_size=12)
+WORDS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=12).filter(
+    lambda word: not word.startswith("#")
+)
 
 
 def test_a_file_of_words(tmp_path):
@@ -28,6 +30,15 @@ def test_a_file_of_words(tmp_path):
     assert words.words == {"kebab", "Kowalczyk"}
     assert all(word in words for word in ("kebab", "Kebab", "KEBAB", "Kowalczyk"))
     assert not any(word in words for word in ("kowalczyk", "KOWALCZYK", "mine", ""))
+
+
+def test_a_word_may_have_the_sign_of_a_comment_inside(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("C#\nF# # a language\n#comment\n\t# another\n", encoding="utf-8")
+    assert read_dictionary(path).words == {"C#", "F#"}
+    assert add_word(path, "A#")
+    assert remove_word(path, "F#")
+    assert read_dictionary(path).words == {"A#", "C#"}
 
 
 def test_words_are_added_and_removed(tmp_path):

@@ -1,15 +1,19 @@
 """Documents: opened as text, and saved with new words and the formatting that was there."""
 
 import io
+import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 from docx import Document
+from hypothesis import given
+from hypothesis import strategies as st
 from served import scripted, served
 
 from btr.serving import documents
-from btr.serving.documents import WordDocument
+from btr.serving.documents import WordDocument, differences
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +106,73 @@ def test_any_new_text_is_saved(address, text):
 def test_a_paragraph_that_is_gone_is_empty(address):
     saved = post(address, "/v1/document/save", make_docx(), text=TEXT.replace("\n\nI has it.", ""))
     assert Document(io.BytesIO(saved.content)).tables[0].cell(0, 0).text == ""
+
+
+def make_paragraph(*runs):
+    document = Document()
+    paragraph = document.add_paragraph()
+    for run in runs:
+        paragraph.add_run(run)
+    return to_bytes(document)
+
+
+@pytest.mark.parametrize("runs", [["a " * 12_000], ["a "] * 12_000, ["a b c d "] * 3_000])
+def test_many_equal_words_are_saved_soon(address, runs):
+    """A comparison that is quadratic in the words or the runs would take minutes."""
+    text = "b " + "a " * 11_000
+    saved = post(address, "/v1/document/save", make_paragraph(*runs), text=text)
+    assert WordDocument(saved.content).text == text
+
+
+def test_many_equal_paragraphs_are_saved_soon(address):
+    document = Document()
+    for _ in range(1_000):
+        document.add_paragraph("a")
+    text = "b\n\n" + "\n\n".join("a" * 15_000)
+    saved = post(address, "/v1/document/save", to_bytes(document), text=text)
+    assert WordDocument(saved.content).text == text
+
+
+@pytest.mark.parametrize("limit", [0, 4, documents.MAX_ALIGNED])
+@given(old=st.text("ab", max_size=12), new=st.text("ab", max_size=12))
+def test_differences_turn_one_list_of_words_into_the_other(limit, old, new):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(documents, "MAX_ALIGNED", limit)
+        found = list(differences(list(old), list(new)))
+    changed, ends = list(old), (-1, -1)
+    for low, high, first, end in found:
+        assert low > ends[0]  # something equal is between them
+        assert first > ends[1]
+        assert old[low:high] != new[first:end]
+        ends = high, end
+    for low, high, first, end in reversed(found):
+        changed[low:high] = new[first:end]
+    assert "".join(changed) == new
+
+
+def test_other_requests_do_not_wait_for_a_document(address, monkeypatch):
+    begun, free = threading.Event(), threading.Event()
+
+    def wait(*_):
+        begun.set()
+        assert free.wait(60)
+
+    monkeypatch.setattr(WordDocument, "write", wait)
+    with ThreadPoolExecutor(1) as pool:
+        saving = pool.submit(post, address, "/v1/document/save", make_docx(), text=TEXT)
+        try:
+            assert begun.wait(60)
+            answer = httpx.post(f"{address}/v1/correct", json={"text": "I has it."}, timeout=30)
+        finally:
+            free.set()
+        assert (answer.json()["text"], saving.result().status_code) == ("I have it.", 200)
+
+
+def test_a_document_that_is_too_long_is_refused():
+    with served(scripted(), max_characters=len(TEXT) - 1) as address:
+        for path in ("/v1/document", "/v1/document/save"):
+            answer = post(address, path, make_docx(), text="short")
+            assert (answer.status_code, "characters; this server accepts" in answer.json()["detail"]) == (413, True)
 
 
 def test_a_zip_bomb_is_refused(address, monkeypatch):

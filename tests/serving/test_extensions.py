@@ -45,6 +45,25 @@ def test_obsidian(address):
     assert httpx.post(f"{address}/v2/words/delete", params={**key, "word": "has"}).json() == {"deleted": True}
 
 
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "application/json"])
+def test_ltex(address, content_type):
+    """ltex-plus/ltex-ls-plus, LanguageToolHttpInterface.kt at 81a71a1, and at 32e45d3, which calls the form JSON.
+
+    A match must have all that LanguageToolRuleMatch.kt (7db1fa9) reads. The base address may end in a slash.
+    """
+    parts = [{"markup": "\\\\textbf{", "interpretAs": ""}, {"text": "I has a dog"}, {"markup": "}"},
+             {"markup": "$x$", "interpretAs": "Dummy0"}, {"text": ".\n"}]  # fmt: skip
+    form = {"apiKey": "secret", "data": json.dumps({"annotation": parts}), "enabledRules": "R_PREP", "level": "picky",
+            "motherTongue": "de-DE", "language": "en-US", "username": "me"}  # fmt: skip
+    headers = {"Content-Type": content_type, "Accept": "application/json"}
+    answer = httpx.post(f"{address}//v2/check", content=urlencode(form), headers=headers, timeout=60)
+    assert answer.status_code == 200
+    match = answer.json()["matches"][0]
+    start = len(parts[0]["markup"]) + 2
+    assert (match["offset"], match["length"], match["replacements"][0]["value"]) == (start, 3, "have")
+    assert all(isinstance(text, str) for text in (match["message"], match["sentence"], match["rule"]["id"]))
+
+
 def test_libreoffice(address):
     """LibreOffice/core, languagetoolimp.cxx at 000b405: `text` and `language`, the text first and not encoded."""
     body = "text=I has it.&language=en-US&username=me&apiKey=secret"
@@ -53,6 +72,15 @@ def test_libreoffice(address):
     assert (match["offset"], match["length"]) == (2, 3)
     assert [each["value"] for each in match["replacements"]] == ["have"]
     assert match["shortMessage"] is not None
+
+
+def test_a_form_in_parts_that_is_not_utf8_is_refused(address):
+    headers = {"Content-Type": "multipart/form-data; boundary=part", "Authorization": "Bearer secret"}
+    fields = {"language": b"en-US", "text": "I has a café.".encode("latin-1")}
+    parts = [b'--part\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (name.encode(), value)
+             for name, value in fields.items()]  # fmt: skip
+    answer = httpx.post(f"{address}/v2/check", content=b"".join(parts) + b"--part--\r\n", headers=headers, timeout=60)
+    assert (answer.status_code, answer.text) == (400, "Error: the form is not UTF-8.")
 
 
 def test_a_client_without_the_token_is_refused(address):

@@ -8,6 +8,7 @@ from itertools import product
 
 import httpx
 import pytest
+from judged import judged_corrector
 from served import scripted, served
 from starlette.responses import PlainTextResponse
 
@@ -67,16 +68,19 @@ async def answer_length(scope, receive, send):
     await PlainTextResponse(str(len(body)))(scope, receive, send)
 
 
-def test_no_word_of_a_text_is_stored():
+@pytest.mark.parametrize(
+    ("corrector", "letters"), [(scripted(), "jbfgpd"), (judged_corrector(spelling=True), "zkfgpd")]
+)
+def test_no_word_of_a_text_is_stored(corrector, letters):
     splitter, annotator = load_splitter(), load_annotator().nlp
-    with served(scripted()) as address:
+    with served(corrector) as address:
         before = vocabulary_size(splitter), vocabulary_size(annotator)
 
         def correct(text):
-            answer = httpx.post(f"{address}/v1/correct", json={"text": text}, timeout=60).json()
-            return answer["text"] == text.replace("has", "have")
+            request = {"text": text, "words": [word.strip(".") for word in text.split()[4::5]], "candidates": 3}
+            answer = httpx.post(f"{address}/v1/correct", json=request, timeout=60).json()
+            return "I have " in answer["text"]
 
-        letters = "jbfgpd"
         assert all(map(correct, new_texts(5, letters)))
         assert (vocabulary_size(splitter), vocabulary_size(annotator)) == before
         assert stored_strings(letters) == set()

@@ -2,15 +2,23 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import httpx
 import pytest
+import tiny
+import torch
 from judged import judged_corrector
 from scripted import Scripted
 from served import scripted, served, wait_for
 
+from btr.candidates.ctranslate2_engine import CTranslate2Engine
+from btr.candidates.transformers_engine import TransformersEngine
 from btr.correction import variants
+from btr.correction.corrector import Corrector
+from btr.correction.dictionary import Dictionary
+from btr.models.load import load
 from btr.serving import service
 
 TEXT = "\n# My  dog\r\n\r\nI has a 😀 dog.\n\n```\nI has\n```\nHe go. It is very nice.\n\n\nThe end\n"
@@ -163,14 +171,76 @@ def test_the_cutoff_and_candidates_are_chosen_per_request(address):
     assert edits(lines(address, "I has a dog.", cutoff=0.3)[1]["result"]) == ["has", "dog"]
 
 
-def test_the_profile_is_chosen_per_request(address, tmp_path, monkeypatch):
-    (tmp_path / "profiles.json").write_text('{"eager": {"cutoff": 0.2, "candidates": 3}}')
-    monkeypatch.setattr(variants, "fetch_folder", lambda name: tmp_path)
+PROFILES = '{"eager": {"cutoff": 0.2, "candidates": 3}}'
+
+
+def profiled(folder):
+    """Return a corrector whose base model has a profile."""
+    (folder / "profiles.json").write_text(PROFILES)
+    return judged_corrector(model_name=str(folder))
+
+
+def test_the_profile_is_chosen_per_request(tmp_path):
     request = {"text": "I has a dog.", "profile": "eager"}
-    answer = httpx.post(f"{address}/v1/correct", json=request, timeout=60).json()
+    with served(profiled(tmp_path)) as address:
+        answer = httpx.post(f"{address}/v1/correct", json=request, timeout=60).json()
     assert edits(answer) == ["has", "dog"]
     assert "size:3" in answer["signature"]
     assert answer["signature"].endswith("cutoff:0.2")
+
+
+def test_only_profiles_that_are_offered_are_loaded(tmp_path, monkeypatch):
+    def load(*_, **__):
+        raise AssertionError("a request made the server load models")
+
+    corrector = profiled(tmp_path)
+    reranked = scripted()
+    reranked.model_name = corrector.model_name
+    monkeypatch.setattr(Corrector, "from_pretrained", load)
+    for each, profiles in ((corrector, ["cautious"]), (reranked, ["eager", "paper"])):
+        with served(each) as address:
+            for profile in profiles:
+                request = {"text": "I has it.", "profile": profile}
+                answer = httpx.post(f"{address}/v1/correct", json=request, timeout=60)
+                assert answer.status_code == 422
+                assert "a request can't choose this profile" in answer.json()["detail"]
+
+
+def test_other_requests_do_not_wait_while_models_are_loaded(tmp_path, monkeypatch):
+    begun, free = threading.Event(), threading.Event()
+
+    def load(model, *, profile, device):
+        assert (model, profile, device) == (str(tmp_path), "paper", "cpu")
+        begun.set()
+        assert free.wait(60)
+        return scripted()
+
+    monkeypatch.setattr(Corrector, "from_pretrained", load)
+    monkeypatch.setattr(variants, "device_of", lambda _: "cpu")
+    corrector = profiled(tmp_path)
+    corrector.dictionary = Dictionary(frozenset({"dog"}))
+    with served(corrector) as address, ThreadPoolExecutor(1) as pool:
+
+        def correct(**options):
+            answer = httpx.post(f"{address}/v1/correct", json={"text": "I has a dog.", **options}, timeout=60)
+            return answer.json()["text"]
+
+        paper = pool.submit(correct, profile="paper")
+        try:
+            assert begun.wait(60)
+            assert correct() == correct(cutoff=0.5) == "I have a dog."
+        finally:
+            free.set()
+        assert paper.result() == "I have a dog."  # the dictionary of the server holds for the other models, too
+
+
+def test_models_of_another_profile_use_the_device_of_the_server(tmp_path, monkeypatch):
+    engine = CTranslate2Engine(str(tiny.save_t5(tmp_path)), device="cpu")
+    other = TransformersEngine(load("seq2seq", str(tmp_path), device="cpu"))
+    monkeypatch.setattr(variants, "choose_device", lambda _: torch.device("cpu"))
+    assert [variants.device_of(each) for each in (engine, other, Scripted())] == [None, None, None]
+    monkeypatch.setattr(variants, "choose_device", lambda _: torch.device("cuda", 0))
+    assert [variants.device_of(each) for each in (engine, other, Scripted())] == ["cpu", "cpu", None]
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,15 @@ def test_words_of_the_server(server, dictionary):
     assert words("/add", word="a b").status_code == 422
 
 
-def test_strangers_do_not_change_the_dictionary(dictionary):
-    corrector = judged_corrector(dictionary=Dictionary(path=dictionary))
+def test_strangers_neither_read_nor_change_the_dictionary(dictionary):
+    corrector = judged_corrector(dictionary=Dictionary(frozenset({"Zoe"}), dictionary))
     with served(corrector, is_loopback=False) as address:
         assert httpx.post(f"{address}/v2/words/add", data={"word": "has"}).status_code == 403
-    with served(corrector, token="secret") as address:
+        answer = httpx.get(f"{address}/v2/words")
+        assert (answer.status_code, "Zoe" in answer.text) == (403, False)
+    with served(corrector, token="secret", is_loopback=False) as address:
+        assert httpx.get(f"{address}/v2/words").status_code == 401
+        assert httpx.get(f"{address}/v2/words", params={"apiKey": "secret"}).json() == {"words": ["Zoe"]}
         assert httpx.post(f"{address}/v2/words/add", data={"word": "has"}).status_code == 401
         answer = httpx.post(f"{address}/v2/words/add", data={"word": "has", "apiKey": "secret"})
         assert answer.json() == {"added": True}

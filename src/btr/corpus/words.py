@@ -108,6 +108,11 @@ def suggest(word: str) -> tuple[str, ...]:
     return (*best[: MAX_SUGGESTIONS - 1], split) if (split := split_word(word)) else tuple(best)
 
 
+def forget_suggestions() -> None:
+    """Forget all words that were looked up."""
+    suggest.cache_clear()
+
+
 def split_word(word: str) -> str | None:
     """Return two frequent words that were written as one, e.g. "a lot" for "alot"; None if there are none."""
     frequencies = load_frequencies()

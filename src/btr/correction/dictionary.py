@@ -1,6 +1,7 @@
 """The personal dictionary: words that are right, whatever others say. A text file, one word per line."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,8 @@ from btr.corpus.files import PathLike, read_lines, write_lines
 from btr.correction.segments import Segment
 from btr.errors import InputError
 
-COMMENT = "#"
+COMMENT = "#"  # at the start of a line or after white space: C# is a word
+COMMENT_AND_REST = re.compile(rf"(?<!\S){COMMENT}.*", re.DOTALL)
 MAX_TOKENS = 8  # of a word: spaCy cuts "e-mail" into three
 
 
@@ -72,7 +74,7 @@ def read_personal_dictionary(path: PathLike | None) -> Dictionary:
 
 
 def read_dictionary(path: PathLike) -> Dictionary:
-    """Read a file of words, one per line; what begins with # is a comment."""
+    """Read a file of words, one per line; # at the start of a line or after white space begins a comment."""
     words = set()
     for number, line in enumerate(read_lines(path), 1):
         if word := word_of(line):
@@ -85,15 +87,15 @@ def read_dictionary(path: PathLike) -> Dictionary:
 
 def word_of(line: str) -> str:
     """Return the word of a line; empty if there is none."""
-    return line.partition(COMMENT)[0].strip()
+    return COMMENT_AND_REST.sub("", line).strip()
 
 
 def check_word(word: str) -> str:
     """Return a word without the spaces around it; refuse what is not one word."""
     if not isinstance(word, str):
         raise InputError(f"a word of a dictionary must be a text, not {type(word).__name__}.")
-    if len(word.split()) != 1 or COMMENT in word or not word.strip().isprintable():
-        raise InputError(f"{word!r} is no word of a dictionary; write one word without spaces and without #.")
+    if len(word.split()) != 1 or word.strip().startswith(COMMENT) or not word.strip().isprintable():
+        raise InputError(f"{word!r} is no word of a dictionary; write one word without spaces and without # before it.")
     return word.strip()
 
 

@@ -4,9 +4,16 @@ from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import torch
+
+from btr.candidates.ctranslate2_engine import CTranslate2Engine
+from btr.candidates.engine import Engine
+from btr.candidates.transformers_engine import TransformersEngine
 from btr.correction.corrector import Corrector
+from btr.correction.dictionary import Dictionary
 from btr.decisions.settings import PAPER, read_profiles
 from btr.errors import InputError
+from btr.models.load import choose_device
 from btr.models.locate import fetch_folder, locate_model
 
 
@@ -17,7 +24,6 @@ class Options:
     profile: str | None = None
     cutoff: float | None = None
     candidates: int | None = None
-    words: tuple[str, ...] = ()  # that no edit may change, beside those of the server's dictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +44,51 @@ def offered_profiles(corrector: Corrector) -> list[OfferedProfile]:
 
 
 def vary(corrector: Corrector, options: Options) -> Corrector:
-    """Return a corrector with other settings. It shares the models, unless the profile needs others."""
-    dictionary = corrector.dictionary.with_words(options.words)
-    if options.profile is not None:
-        corrector = with_profile(corrector, options.profile)
-    if options.cutoff is not None and corrector.judge is None:
+    """Return a corrector with other settings. It shares the models, unless the profile is the paper's."""
+    varied = copy(corrector) if options.profile is None else with_profile(corrector, options.profile)
+    if options.cutoff is not None and varied.judge is None:
         raise InputError("a cut-off is for decisions edit by edit, which this profile or server does not make.")
-    settings = corrector.settings.override(cutoff=options.cutoff, candidates=options.candidates)
-    varied = copy(corrector)
+    settings = varied.settings.override(cutoff=options.cutoff, candidates=options.candidates)
     if options.candidates is not None:
         top = None if settings.top is None else min(settings.top, options.candidates)
         settings = replace(settings, top=top)
-        varied.decoding = replace(corrector.decoding, size=options.candidates)
-    varied.settings, varied.dictionary = settings, dictionary
+        varied.decoding = replace(varied.decoding, size=options.candidates)
+    varied.settings = settings
     return varied
 
 
 def with_profile(corrector: Corrector, profile: str) -> Corrector:
-    """Return a corrector with the settings of a profile; the judge stays if it decides in the profile too."""
+    """Return a corrector with the settings of a profile that is offered; only the paper's loads other models."""
+    names = [each.name for each in offered_profiles(corrector)]
+    if profile not in names:
+        choice = f"this server has {', '.join(names)}" if names else "this server has its own settings only"
+        raise InputError(f"a request can't choose this profile: {choice}.")
     settings = read_profiles(fetch_folder(corrector.model_name)).get(profile)
-    if corrector.judge is None or settings is None or settings.cutoff is None:
-        return Corrector.from_pretrained(corrector.model_name, profile=profile)
+    if settings is None or settings.cutoff is None:
+        loaded = Corrector.from_pretrained(corrector.model_name, profile=profile, device=device_of(corrector.engine))
+        loaded.dictionary = corrector.dictionary
+        return loaded
     varied = copy(corrector)
     varied.settings = settings
     varied.decoding = replace(corrector.decoding, size=settings.candidates)
     return varied
+
+
+def with_dictionary(corrector: Corrector, dictionary: Dictionary) -> Corrector:
+    """Return a corrector with another dictionary. It shares the models."""
+    varied = copy(corrector)
+    varied.dictionary = dictionary
+    return varied
+
+
+def device_of(engine: Engine) -> str | None:
+    """Return the name of the device that a base model computes on; None if it is the default."""
+    if isinstance(engine, CTranslate2Engine):
+        device = torch.device(engine.translator.device, engine.translator.device_index[0])
+    elif isinstance(engine, TransformersEngine):
+        device = engine.model.device
+    else:
+        return None
+    default = choose_device(None)
+    is_default = device.type == default.type and (device.type == "cpu" or device == default)
+    return None if is_default else "cpu" if device.type == "cpu" else str(device)

@@ -50,8 +50,7 @@ def make_app(corrector: Corrector, limits: Limits) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        service.batcher.close()
-        service.parser.shutdown(wait=False)
+        service.close()
 
     api = FastAPI(
         title="btr", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
@@ -80,7 +79,12 @@ def add_correction(api: FastAPI, service: Service) -> None:
     async def correct(body: schemas.CorrectRequest, request: Request) -> Any:
         """Correct a text: each sentence's edits, candidates and the decision among them."""
         correction = await service.correct(
-            request, body.text, markdown=body.markdown, candidate_edits=True, options=body.options
+            request,
+            body.text,
+            markdown=body.markdown,
+            candidate_edits=True,
+            options=body.options,
+            words=body.words,
         )
         return correction.to_dict()
 
@@ -89,7 +93,9 @@ def add_correction(api: FastAPI, service: Service) -> None:
     @api.post("/v1/correct/stream", tags=["btr"], openapi_extra={"responses": lines})
     async def stream(body: schemas.CorrectRequest, request: Request) -> Response:
         """Correct a text paragraph by paragraph: the number of paragraphs, each with its result, then `done`."""
-        results = service.stream(request, body.text, markdown=body.markdown, options=body.options)
+        results = service.stream(
+            request, body.text, markdown=body.markdown, options=body.options, words=body.words
+        )  # fmt: skip
         return await streaming.respond(results)
 
     @api.post("/v1/score", tags=["btr"])

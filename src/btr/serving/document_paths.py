@@ -11,7 +11,7 @@ from btr.serving.documents import WordDocument
 from btr.serving.errors import RequestError
 from btr.serving.forms import MULTIPART, is_multipart, read_multipart
 from btr.serving.schemas import check_plain
-from btr.serving.service import Service
+from btr.serving.service import Service, run_in
 
 TYPES = {
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
@@ -57,7 +57,7 @@ def add_documents(api: FastAPI, service: Service) -> None:
         sent, text = form.get("file"), form.get("text")
         if not isinstance(sent, UploadFile):
             raise RequestError(422, "file: Field required.")
-        opened = await service.in_parser(OpenedFile, sent.filename or "", await sent.read())
+        opened = await run_in(service.files, OpenedFile, sent.filename or "", await sent.read())
         return opened, text if isinstance(text, str) else None
 
     @api.post("/v1/document", tags=["documents"], openapi_extra=describe())
@@ -67,7 +67,7 @@ def add_documents(api: FastAPI, service: Service) -> None:
         correction = await service.correct(request, opened.text, markdown=opened.kind == ".md")
         if correction.complete is False:
             raise service.took_too_long()
-        return await service.in_parser(opened.save, correction.text)
+        return await run_in(service.files, opened.save, correction.text)
 
     @api.post("/v1/document/text", tags=["documents"], openapi_extra=describe())
     async def text(request: Request) -> dict[str, str]:
@@ -81,5 +81,5 @@ def add_documents(api: FastAPI, service: Service) -> None:
         opened, changed = await read(request)
         if changed is None:
             raise RequestError(422, "text: Field required.")
-        service.check_length(len(changed))
-        return await service.in_parser(opened.save, changed)
+        service.check_length(max(len(opened.text), len(changed)))
+        return await run_in(service.files, opened.save, changed)

@@ -3,22 +3,24 @@
 import io
 import re
 import zipfile
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import accumulate, zip_longest
-from os.path import commonprefix
 from typing import Any
 
 from docx import Document
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
+from rapidfuzz.distance import Levenshtein
 
 from btr.serving.errors import RequestError
 
 SEPARATOR = "\n\n"  # between paragraphs, so that each is corrected by itself
 MAX_UNPACKED = 50_000_000  # bytes of all files in a .docx
 MAX_FILES = 2_000
+MAX_ALIGNED = 400_000_000  # old times new words (or paragraphs) that are aligned: some 0.2 seconds
 PARAGRAPH, RUN, TEXT = qn("w:p"), qn("w:r"), qn("w:t")
 CHARACTERS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 NOT_TEXT = "the file is not a .docx document that can be read; save it again as .docx, or as plain text."
@@ -57,14 +59,11 @@ class WordDocument:
         return SEPARATOR.join(map(clean_text, self.paragraphs))
 
     def write(self, text: str) -> None:
-        """Give the paragraphs the words of a new text; paragraphs that are new or gone are added or removed."""
+        """Give the paragraphs the words of a new text. New paragraphs are added; those that are gone become empty."""
         old = list(map(clean_text, self.paragraphs))
         new = [each for each in text.replace("\r\n", "\n").rstrip("\n").split(SEPARATOR) if each.strip()]
-        last: Element | None = None
-        for operation, low, high, first, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-            if operation == "equal":
-                last = self.paragraphs[high - 1]
-                continue
+        for low, high, first, end in differences(old, new):
+            last = self.paragraphs[low - 1] if low else None
             for paragraph, words in zip_longest(self.paragraphs[low:high], new[first:end]):
                 if paragraph is None:
                     last = self.add_after(last, words)
@@ -145,28 +144,52 @@ def replace_words(paragraph: Element, words: str) -> None:
         return
     before, after = WORD.findall(old), WORD.findall(words)
     offsets = [*accumulate(map(len, before), initial=0)]
-    for operation, low, high, first, end in reversed(SequenceMatcher(None, before, after, False).get_opcodes()):
-        if operation != "equal":
-            start, stop, new = offsets[low], offsets[high], "".join(after[first:end])
-            # What is the same at the beginning may be in another run, as the space before a word.
-            same = len(commonprefix([old[start:stop], new]))  # noqa: RUF071 (characters are meant)
-            replace_span(pieces, start + same, stop, new[same:])
+    starts = [piece.start for piece in pieces]
+    for low, high, first, end in reversed(list(differences(before, after))):
+        start, stop, new = offsets[low], offsets[high], "".join(after[first:end])
+        # What is the same at the beginning may be in another run, as the space before a word.
+        same = common_length(old[start:stop], new)
+        replace_span(pieces, starts, start + same, stop, new[same:])
     for piece in pieces:
         write_element(piece.element, piece.text)
 
 
-def replace_span(pieces: list[Piece], low: int, high: int, new: str) -> None:
+def differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield, in order, the start and end of each part of `old` that differs, and of the part of `new` in its place.
+
+    If both differ by more than can be aligned in a short time, all between their common beginning and end is one part.
+    """
+    start = common_length(old, new)
+    end = common_length(old[start:][::-1], new[start:][::-1])
+    before, after = old[start : len(old) - end], new[start : len(new) - end]
+    if len(before) * len(after) > MAX_ALIGNED:
+        yield start, start + len(before), start, start + len(after)
+        return
+    low = first = 0
+    for block in [*Levenshtein.opcodes(before, after), None]:
+        if block is not None and block.tag != "equal":
+            continue
+        high, stop = (block.src_start, block.dest_start) if block else (len(before), len(after))
+        if (low, first) != (high, stop):
+            yield start + low, start + high, start + first, start + stop
+        if block:
+            low, first = block.src_end, block.dest_end
+
+
+def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many words, or characters, are the same at the beginning of both."""
+    return next((k for k, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), min(len(one), len(other)))
+
+
+def replace_span(pieces: list[Piece], starts: list[int], low: int, high: int, new: str) -> None:
     """Replace characters `low` to `high`, from the end of a paragraph to its start; only texts change, not offsets."""
-    inside = [k for k, piece in enumerate(pieces) if piece.start < high and low < piece.start + len(piece.text)]
-    if inside:
-        target = inside[0]
-    else:  # an insertion: after the character before it
-        target = max((k for k, piece in enumerate(pieces) if piece.start < max(low, 1)), default=0)
-    for k, piece in enumerate(pieces):
-        if k in inside or k == target:
-            before = piece.text[: max(0, low - piece.start)]
-            after = piece.text[max(0, high - piece.start) :]
-            piece.text = before + (new if k == target else "") + after
+    # An insertion goes after the character before it.
+    target = max(0, (bisect_right(starts, low) if low < high else bisect_left(starts, low)) - 1)
+    for k in range(target, max(target + 1, bisect_left(starts, high))):
+        piece = pieces[k]
+        before = piece.text[: max(0, low - piece.start)]
+        after = piece.text[max(0, high - piece.start) :]
+        piece.text = before + (new if k == target else "") + after
 
 
 def write_element(element: Element, text: str) -> None:

@@ -19,6 +19,12 @@ class InMemoryParser(MultiPartParser):
 
     spool_max_size = MAX_DOCUMENT + 1
 
+    def on_part_end(self) -> None:
+        """Refuse a field that is not UTF-8: Starlette would read it as Latin-1."""
+        if self._current_part.file is None:
+            self._current_part.data.decode()
+        super().on_part_end()
+
 
 def is_multipart(request: Request) -> bool:
     """Return whether a request is a form in parts."""
@@ -32,6 +38,8 @@ async def read_multipart(request: Request) -> FormData:
     )
     try:
         return await parser.parse()
+    except UnicodeDecodeError:
+        raise RequestError(400, "the form is not UTF-8.") from None
     except (MultiPartException, KeyError, ValueError) as error:
         raise RequestError(400, f"the form can't be read ({getattr(error, 'message', 'no boundary')}).") from None
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple, NoReturn
 
 from btr.corpus.candidates import Candidates
+from btr.corpus.words import forget_suggestions
 from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import Corrector
 from btr.correction.describe import ExaminedBlock, describe
@@ -96,6 +97,7 @@ class Worker:
         finally:
             for corrector in {self.corrector, *paragraphs}:
                 corrector.forget_words()
+            forget_suggestions()
 
     def score(self, rows: Sequence[Candidates]) -> Iterator[Finish[Result]]:
         """Score the rows that don't cost too much, and refuse the others."""

@@ -53,7 +53,7 @@ class CorrectRequest(JsonRequest):
     @property
     def options(self) -> Options:
         """The settings that the request chooses."""
-        return Options(self.profile, self.cutoff, self.candidates, tuple(self.words))
+        return Options(self.profile, self.cutoff, self.candidates)
 
 
 class ScoreRequest(JsonRequest):

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ParamSpec, TypeVar, cast
 
 from fastapi import Request
@@ -12,10 +12,10 @@ from fastapi import Request
 from btr.corpus.candidates import Candidates
 from btr.correction.blocks import BATCH_CHARACTERS
 from btr.correction.corrector import Corrector
-from btr.correction.dictionary import Dictionary
 from btr.correction.records import CorrectedBlock, Correction
 from btr.correction.selection import ScoredCandidates
-from btr.correction.variants import Options, vary
+from btr.correction.variants import Options, vary, with_dictionary
+from btr.decisions.settings import PAPER
 from btr.errors import InputError
 from btr.serving import log
 from btr.serving.batcher import Batcher, Finish, QueueFull, WorkerStopped
@@ -41,10 +41,13 @@ class Service:
         self.corrector, self.limits = corrector, limits
         self.monitoring = Monitoring()
         self.worker = Worker(corrector)
-        self.parser = ThreadPoolExecutor(1, "btr-parser")
+        # What takes long has a thread of its own: neither the event loop nor requests of another kind wait for it.
+        self.parser = ThreadPoolExecutor(1, "btr-parser")  # cuts texts into paragraphs
+        self.loader = ThreadPoolExecutor(1, "btr-loader")  # loads the models of another profile
+        self.files = ThreadPoolExecutor(1, "btr-files")  # opens and saves documents and the dictionary
         self.batcher: Batcher[Job, Result] = Batcher(self.run_models, size, BATCH_CHARACTERS, limits.max_requests)
         self.monitoring.open_requests.set_function(lambda: len(self.batcher.open))
-        self.vary = lru_cache(CACHED_VARIANTS)(self._vary)
+        self.vary = lru_cache(CACHED_VARIANTS)(partial(vary, corrector))
 
     def run_models(self, jobs: Sequence[Job]) -> Sequence[Finish[Result]]:
         """Run the models on a batch. A failure is logged here, since each job may succeed when it is tried alone."""
@@ -58,18 +61,20 @@ class Service:
                 log.logger.warning("batch failed", exc_info=True, extra={"fields": {"items": len(jobs)}})
             raise
 
-    def _vary(self, options: Options) -> Corrector:
-        return self.corrector if options == SERVER_OPTIONS else vary(self.corrector, options)
+    async def choose_corrector(self, options: Options, words: Sequence[str]) -> Corrector:
+        """Return the corrector with a request's settings, and with its words, which no cache stores."""
+        corrector = self.corrector
+        if options != SERVER_OPTIONS:
+            executor = self.loader if options.profile == PAPER else self.parser
+            corrector = await run_in(executor, self.vary, options)
+        dictionary = self.corrector.dictionary.with_words(words)
+        return corrector if corrector.dictionary is dictionary else with_dictionary(corrector, dictionary)
 
-    def use_dictionary(self, dictionary: Dictionary) -> None:
-        """Use another personal dictionary from now on."""
-        self.corrector.dictionary = dictionary
-        self.vary.cache_clear()
-
-    async def in_parser(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Run what takes long, as deeply nested Markdown does, in a thread: other requests must not wait for it."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.parser, lambda: function(*arguments, **options))
+    def close(self) -> None:
+        """Finish the accepted requests, and end the threads."""
+        self.batcher.close()
+        for executor in (self.parser, self.loader, self.files):
+            executor.shutdown(wait=False)
 
     async def correct(
         self,
@@ -79,6 +84,7 @@ class Service:
         markdown: bool = False,
         candidate_edits: bool = False,
         options: Options = SERVER_OPTIONS,
+        words: Sequence[str] = (),
     ) -> Correction:
         """Correct a text. If it takes too long, the rest stays as it is, and the answer says where it begins."""
         self.check_length(len(text))
@@ -88,9 +94,9 @@ class Service:
         try:
             async with asyncio.timeout(self.limits.timeout):
                 with answer_errors():
-                    corrector = await self.in_parser(self.vary, options)
+                    corrector = await self.choose_corrector(options, words)
                     signature = corrector.signature
-                    jobs = await self.in_parser(cut_paragraphs, text, markdown, candidate_edits, corrector)
+                    jobs = await run_in(self.parser, cut_paragraphs, text, markdown, candidate_edits, corrector)
                     with self.batcher.submit(jobs) as task:
                         async for result in task.results():
                             blocks.append(cast(CorrectedBlock, result))
@@ -105,7 +111,7 @@ class Service:
         return Correction(correction.text + text[end:], correction.sentences, signature, False, end)
 
     async def stream(
-        self, request: Request, text: str, *, markdown: bool, options: Options
+        self, request: Request, text: str, *, markdown: bool, options: Options, words: Sequence[str]
     ) -> AsyncIterator[tuple[Part, Correction] | int]:
         """Yield the number of a text's parts, then each part with its correction, whose offsets begin at the part.
 
@@ -114,8 +120,8 @@ class Service:
         self.check_length(len(text))
         corrections: list[Correction] = []
         with answer_errors():
-            corrector = await self.in_parser(self.vary, options)
-            parts = await self.in_parser(cut_parts, text, markdown, corrector)
+            corrector = await self.choose_corrector(options, words)
+            parts = await run_in(self.parser, cut_parts, text, markdown, corrector)
             with self.batcher.submit([job for part in parts for job in part.jobs], STREAM_CHARACTERS) as task:
                 yield len(parts)
                 results = task.results()
@@ -160,6 +166,11 @@ class Service:
         limit = self.limits.max_characters
         if characters > limit:
             raise RequestError(413, f"the text has {characters:,} characters; this server accepts {limit:,} at a time.")
+
+
+async def run_in(executor: Executor, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """Run a function in a thread of an executor, and wait for its result."""
+    return await asyncio.get_running_loop().run_in_executor(executor, lambda: function(*arguments, **options))
 
 
 @contextmanager
