@@ -8,11 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from docx import Document
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import Scripted
 from served import scripted, served
 
-from btr.serving import documents
+from btr.serving import documents, service
 from btr.serving.documents import WordDocument, differences
 
 
@@ -170,9 +173,106 @@ def test_other_requests_do_not_wait_for_a_document(address, monkeypatch):
 
 def test_a_document_that_is_too_long_is_refused():
     with served(scripted(), max_characters=len(TEXT) - 1) as address:
-        for path in ("/v1/document", "/v1/document/save"):
-            answer = post(address, path, make_docx(), text="short")
+        for path, fields in (("/v1/document", {}), ("/v1/document/save", {"text": "short"})):
+            answer = post(address, path, make_docx(), **fields)
             assert (answer.status_code, "characters; this server accepts" in answer.json()["detail"]) == (413, True)
+
+
+@pytest.mark.parametrize("char", ["\x01", "\x0c", "\ufffe"])
+def test_characters_that_a_docx_cannot_hold_are_refused(address, char):
+    answer = post(address, "/v1/document/save", make_docx(), text=TEXT + char)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == f"the character U+{ord(char):04X} can't stand in a .docx; take it out."
+
+
+def test_a_vertical_tab_is_a_line_break(address):
+    saved = post(address, "/v1/document/save", make_docx(), text=TEXT.replace("a 😀", "a\x0b😀"))
+    assert WordDocument(saved.content).text == TEXT.replace("a 😀", "a\n😀")
+
+
+def make_objects():
+    """Return a document with a formula, a symbol, a picture and a moved word."""
+    document = Document()
+    paragraph = document.add_paragraph("The value of ")
+    paragraph._p.append(OxmlElement("m:oMath"))
+    paragraph.add_run(" has ")
+    paragraph.add_run()._r.append(OxmlElement("w:sym"))
+    moved = OxmlElement("w:moveFrom")
+    paragraph._p.append(moved)
+    moved.append(paragraph.add_run("gone ")._r)
+    drawing = OxmlElement("w:drawing")
+    drawing.append(OxmlElement("wp:inline"))
+    paragraph.add_run()._r.append(drawing)
+    paragraph.add_run(" it.")
+    document.add_paragraph()._p.append(OxmlElement("m:oMath"))
+    return to_bytes(document)
+
+
+def objects(content):
+    tags = "m:oMath", "w:sym", "w:moveFrom", "w:drawing"
+    body = Document(io.BytesIO(content)).element.body
+    return [sum(1 for _ in body.iter(qn(tag))) for tag in tags]
+
+
+SHOWN = "The value of `\ufffc` has `\ufffc``\ufffc` it."
+
+
+def test_objects_have_a_place_in_the_text_and_stay(address):
+    assert post(address, "/v1/document/text", make_objects()).json() == {"text": SHOWN}
+    answer = post(address, "/v1/document", make_objects()).content
+    assert WordDocument(answer).text == SHOWN.replace("has", "have")
+    for text in (
+        SHOWN,
+        "A new text",
+        SHOWN.replace("`\ufffc`", ""),
+        "\ufffc" + SHOWN * 3 + "\n\n`\ufffc`new",
+        "`\ufffc`",
+    ):
+        saved = post(address, "/v1/document/save", make_objects(), text=text).content
+        assert objects(saved) == [2, 1, 1, 1]
+        assert "\ufffc" not in Document(io.BytesIO(saved)).element.xml
+
+
+def test_the_models_read_a_word_in_the_place_of_an_object():
+    (sentence,) = scripted().correct(SHOWN).sentences
+    assert sentence.source == "The value of X has X it ."
+
+
+def test_settings_of_a_document(address):
+    answer = post(address, "/v1/document", make_docx(), words="has\ngo", candidates="3")
+    assert WordDocument(answer.content).text == TEXT.replace("dog", "dogs")
+    for fields, why in (
+        ({"candidates": "many"}, "candidates: Input should be a valid integer"),
+        ({"cutoff": "2"}, "cutoff: Input should be less than or equal to 1"),
+        ({"cut-off": "0.5"}, "cut-off: Extra inputs are not permitted"),
+        ({"cutoff": "0.5"}, "a cut-off is for decisions edit by edit"),
+        ({"profile": "paper"}, "a request can't choose this profile"),
+    ):
+        answer = post(address, "/v1/document", make_docx(), **fields)
+        assert (answer.status_code, answer.json()["detail"][: len(why)]) == (422, why)
+
+
+def test_a_document_that_takes_too_long_has_what_is_done(monkeypatch):
+    class OneBatch(Scripted):
+        """Waits for ever once it has written the batch of a request."""
+
+        batches, over = 0, threading.Event()
+
+        def generate(self, sources, settings):
+            self.batches += 1
+            assert self.batches <= 2 or self.over.wait(60)
+            return super().generate(sources, settings)
+
+    monkeypatch.setattr(service, "BATCH_CHARACTERS", 5)
+    engine = OneBatch()
+    with served(scripted(engine), timeout=3) as address:
+        try:
+            answer = post(address, "/v1/document", make_docx())
+        finally:
+            engine.over.set()
+    done = int(answer.headers["Btr-Corrected-Until"])
+    assert (answer.status_code, answer.headers["Btr-Complete"], 6 <= done <= 8) == (200, "false", True)
+    assert WordDocument(answer.content).text == TEXT.replace("My dog", "My dogs")
 
 
 def test_a_zip_bomb_is_refused(address, monkeypatch):

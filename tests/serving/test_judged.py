@@ -11,8 +11,16 @@ from served import served
 from btr.corpus.candidates import Candidates
 from btr.correction.judging import EditJudge
 from btr.correction.records import CorrectedSentence, EditSpan, Replacement
+from btr.correction.variants import OfferedProfile
 from btr.rerankers import load_reranker
-from btr.serving.languagetool import RuleFilter, find_language, read_text, write_answer
+from btr.serving.languagetool import (
+    RuleFilter,
+    find_language,
+    find_picky_cutoff,
+    read_text,
+    with_picky_edits,
+    write_answer,
+)
 
 TEXT = "I has a dog.\n\nHe is very nice. Die Hunde sind groß und sehr laut.\n\nThis is the cat.\n"
 
@@ -101,6 +109,13 @@ def test_a_picky_client_gets_edits_that_are_less_sure(client):
     matches = client.post("/v2/check", data=form).json()["matches"]
     assert [match["replacements"] for match in matches] == [[{"value": "have"}], [{"value": "dogs"}]]
     assert matches[1]["message"].endswith(" Confidence: 38 %.")
+
+
+def test_the_cutoff_of_a_picky_client_is_that_of_the_profile_fluency():
+    profiles = [OfferedProfile("minimal", 0.5), OfferedProfile("fluency", 0.3), OfferedProfile("paper", None)]
+    assert (find_picky_cutoff(profiles), find_picky_cutoff([])) == (0.3, 0.2)
+    sentence = CorrectedSentence(0, 3, "has", (), alternatives=(EditSpan(0, 3, "has", "have", "R:VERB:SVA", 0.25),))
+    assert [len(with_picky_edits(sentence, cutoff).edits) for cutoff in (0.3, 0.2)] == [0, 1]
 
 
 def test_a_match_has_the_runners_up():

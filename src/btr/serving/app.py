@@ -19,7 +19,7 @@ from btr.correction.corrector import Corrector
 from btr.correction.records import CorrectedSentence
 from btr.correction.variants import offered_profiles
 from btr.serving import languagetool, schemas, streaming
-from btr.serving.document_paths import add_documents
+from btr.serving.document_paths import COMPLETE, CORRECTED_UNTIL, add_documents
 from btr.serving.errors import RequestError, internal_error
 from btr.serving.forms import MULTIPART, read_fields
 from btr.serving.guard import Guard
@@ -68,7 +68,8 @@ def make_app(corrector: Corrector, limits: Limits) -> ASGIApp:
     app: ASGIApp = Guard(api, limits, service.monitoring, paths)
     if limits.origins:
         headers = ["Authorization", "Content-Type"]
-        app = CORSMiddleware(app, limits.origins, allow_methods=["GET", "POST"], allow_headers=headers)
+        app = CORSMiddleware(app, limits.origins, allow_methods=["GET", "POST"], allow_headers=headers,
+                             expose_headers=[COMPLETE, CORRECTED_UNTIL])  # fmt: skip
     return app
 
 
@@ -143,6 +144,7 @@ def add_languagetool(api: FastAPI, service: Service) -> None:
 
     form = {"schema": schemas.CheckRequest.model_json_schema()}
     content = {"application/x-www-form-urlencoded": form, MULTIPART: form}
+    picky_cutoff = languagetool.find_picky_cutoff(offered_profiles(service.corrector))
 
     async def check(request: Request) -> Any:
         """Correct a text as a LanguageTool server does; other fields of its clients are ignored."""
@@ -154,7 +156,7 @@ def add_languagetool(api: FastAPI, service: Service) -> None:
         is_complete = correction.complete is not False
         sentences: Sequence[CorrectedSentence] = correction.sentences
         if body.level == "picky":
-            sentences = [languagetool.with_picky_edits(sentence) for sentence in sentences]
+            sentences = [languagetool.with_picky_edits(sentence, picky_cutoff) for sentence in sentences]
         return languagetool.write_answer(text, language, sentences, rule_filter, is_complete)
 
     api.post("/v2/check", tags=["LanguageTool"], openapi_extra={"requestBody": {"content": content}})(check)

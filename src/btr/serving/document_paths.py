@@ -4,13 +4,15 @@ from pathlib import PurePath
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 
 from btr.serving.documents import WordDocument
 from btr.serving.errors import RequestError
 from btr.serving.forms import MULTIPART, is_multipart, read_multipart
-from btr.serving.schemas import check_plain
+from btr.serving.schemas import CorrectOptions, check_plain
 from btr.serving.service import Service, run_in
 
 TYPES = {
@@ -18,6 +20,9 @@ TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".md": "text/markdown; charset=utf-8",
 }
+COMPLETE, CORRECTED_UNTIL = "Btr-Complete", "Btr-Corrected-Until"  # headers of an answer with a part of the work
+
+Json = dict[str, Any]  # a description of the API, and the fields of a form
 
 
 class OpenedFile:
@@ -46,40 +51,59 @@ def add_documents(api: FastAPI, service: Service) -> None:
     """Add the paths."""
     file = {"type": "string", "format": "binary", "description": "A .docx, .txt or .md file."}
 
-    def describe(**fields: Any) -> Any:
-        schema = {"type": "object", "properties": {"file": file, **fields}, "required": ["file", *fields]}
+    text_field = {"text": {"type": "string"}}
+    options_fields = CorrectOptions.model_json_schema()["properties"]
+    options_fields["words"] = {"type": "string", "description": "Words that are never changed, separated by spaces."}
+
+    def describe(required: Json, optional: Json) -> Json:
+        properties = {"file": file, **required, **optional}
+        schema = {"type": "object", "properties": properties, "required": ["file", *required]}
         return {"requestBody": {"content": {MULTIPART: {"schema": schema}}, "required": True}}
 
-    async def read(request: Request) -> tuple[OpenedFile, str | None]:
+    async def read(request: Request) -> tuple[OpenedFile, dict[str, str]]:
         if not is_multipart(request):
             raise RequestError(422, f"send the file in a form ({MULTIPART}), as the field 'file'.")
         form = await read_multipart(request)
-        sent, text = form.get("file"), form.get("text")
+        sent = form.get("file")
         if not isinstance(sent, UploadFile):
             raise RequestError(422, "file: Field required.")
         opened = await run_in(service.files, OpenedFile, sent.filename or "", await sent.read())
-        return opened, text if isinstance(text, str) else None
+        return opened, {name: value for name, value in form.items() if isinstance(value, str)}
 
-    @api.post("/v1/document", tags=["documents"], openapi_extra=describe())
+    @api.post("/v1/document", tags=["documents"], openapi_extra=describe({}, options_fields))
     async def correct(request: Request) -> Response:
         """Correct a document: the same kind of file, with the formatting of what is not changed."""
-        opened, _ = await read(request)
-        correction = await service.correct(request, opened.text, markdown=opened.kind == ".md")
+        opened, fields = await read(request)
+        chosen = read_options(fields)
+        correction = await service.correct(
+            request, opened.text, markdown=opened.kind == ".md", options=chosen.options, words=chosen.words
+        )
+        response = await run_in(service.files, opened.save, correction.text)
         if correction.complete is False:
-            raise service.took_too_long()
-        return await run_in(service.files, opened.save, correction.text)
+            response.headers[COMPLETE], response.headers[CORRECTED_UNTIL] = "false", str(correction.corrected_until)
+        return response
 
-    @api.post("/v1/document/text", tags=["documents"], openapi_extra=describe())
+    @api.post("/v1/document/text", tags=["documents"], openapi_extra=describe({}, {}))
     async def text(request: Request) -> dict[str, str]:
         """Return the text of a document; the paragraphs of a .docx are separated by a blank line."""
         opened, _ = await read(request)
         return {"text": opened.text}
 
-    @api.post("/v1/document/save", tags=["documents"], openapi_extra=describe(text={"type": "string"}))
+    @api.post("/v1/document/save", tags=["documents"], openapi_extra=describe(text_field, {}))
     async def save(request: Request) -> Response:
         """Return a document with the words of a new text, which began as that of `/v1/document/text`."""
-        opened, changed = await read(request)
-        if changed is None:
+        opened, fields = await read(request)
+        if "text" not in fields:
             raise RequestError(422, "text: Field required.")
-        service.check_length(max(len(opened.text), len(changed)))
-        return await run_in(service.files, opened.save, changed)
+        service.check_length(max(len(opened.text), len(fields["text"])))
+        return await run_in(service.files, opened.save, fields["text"])
+
+
+def read_options(fields: dict[str, str]) -> CorrectOptions:
+    """Check the fields of a form that choose settings; empty ones count as absent."""
+    values: Json = {name: value for name, value in fields.items() if value}
+    values["words"] = fields.get("words", "").split()
+    try:
+        return CorrectOptions.model_validate(values, strict=False)
+    except ValidationError as error:
+        raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in error.errors()]) from None

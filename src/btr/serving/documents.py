@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import accumulate, zip_longest
+from itertools import accumulate, chain, zip_longest
 from typing import Any
 
 from docx import Document
@@ -23,20 +23,29 @@ MAX_FILES = 2_000
 MAX_ALIGNED = 400_000_000  # old times new words (or paragraphs) that are aligned: some 0.2 seconds
 PARAGRAPH, RUN, TEXT = qn("w:p"), qn("w:r"), qn("w:t")
 CHARACTERS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
+# Pictures, formulas and symbols: in the text of a paragraph this stands for each of them. The corrector masks code.
+OBJECT = "`\ufffc`"
+OBJECT_OR_REST = re.compile("`?\ufffc`?")
+FORMULA, MOVED_AWAY, INLINE = qn("m:oMath"), qn("w:moveFrom"), qn("wp:inline")
+SYMBOLS = frozenset({qn("w:sym"), qn("w:object")})
+DRAWINGS = frozenset({qn("w:drawing"), "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"})
+NOT_XML = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NOT_TEXT = "the file is not a .docx document that can be read; save it again as .docx, or as plain text."
 
-WORD = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
+WORD = re.compile(rf"\s*{OBJECT}|\s*\w+|\s*[^\w\s]|\s+")
 
 Element = Any  # lxml's
 
 
 @dataclass
 class Piece:
-    """A text element of a paragraph, or one that stands for a character, as a tab does."""
+    """A text element of a paragraph, one that stands for a character, as a tab does, or an object, which stays."""
 
     element: Element
     text: str
     start: int
+    end: int
+    is_object: bool
 
 
 class WordDocument:
@@ -51,7 +60,7 @@ class WordDocument:
             raise RequestError(422, NOT_TEXT) from None
         box = qn("w:txbxContent")
         every = [each for each in body.iter(PARAGRAPH) if not any(up.tag == box for up in each.iterancestors())]
-        self.paragraphs = [each for each in every if paragraph_text(each).strip()]
+        self.paragraphs = [each for each in every if paragraph_text(each).replace(OBJECT, "").strip()]
 
     @property
     def text(self) -> str:
@@ -60,8 +69,11 @@ class WordDocument:
 
     def write(self, text: str) -> None:
         """Give the paragraphs the words of a new text. New paragraphs are added; those that are gone become empty."""
+        text = re.sub("\r\n?|\v", "\n", text)
+        if match := NOT_XML.search(text):
+            raise RequestError(422, f"the character U+{ord(match[0]):04X} can't stand in a .docx; take it out.")
         old = list(map(clean_text, self.paragraphs))
-        new = [each for each in text.replace("\r\n", "\n").rstrip("\n").split(SEPARATOR) if each.strip()]
+        new = [each for each in text.rstrip("\n").split(SEPARATOR) if each.strip()]
         for low, high, first, end in differences(old, new):
             last = self.paragraphs[low - 1] if low else None
             for paragraph, words in zip_longest(self.paragraphs[low:high], new[first:end]):
@@ -104,18 +116,30 @@ def check_zip(content: bytes) -> None:
 
 
 def pieces_of(paragraph: Element) -> list[Piece]:
-    """Return the text elements of a paragraph, without those of paragraphs inside it."""
+    """Return the text elements and objects of a paragraph, without those of paragraphs inside it or moved elsewhere."""
     pieces: list[Piece] = []
     start = 0
-    for run in paragraph.iter(RUN):
-        if next(run.iterancestors(PARAGRAPH)) is not paragraph:
+    for part in paragraph.iter(RUN, FORMULA):
+        if (
+            next(part.iterancestors(PARAGRAPH)) is not paragraph
+            or next(part.iterancestors(MOVED_AWAY), None) is not None
+        ):
             continue
-        for element in run:
+        for element in [part] if part.tag == FORMULA else part:
+            is_object = stands_for_object(element)
             text = (element.text or "") if element.tag == TEXT else CHARACTERS.get(element.tag, "")
+            text = OBJECT if is_object else text
             if text:
-                pieces.append(Piece(element, text, start))
+                pieces.append(Piece(element, text, start, start + len(text), is_object))
                 start += len(text)
     return pieces
+
+
+def stands_for_object(element: Element) -> bool:
+    """Return whether an element is a formula, a symbol, or a picture that stands in the line as a word does."""
+    if element.tag in DRAWINGS:
+        return next(element.iter(INLINE), None) is not None
+    return element.tag == FORMULA or element.tag in SYMBOLS
 
 
 def paragraph_text(paragraph: Element) -> str:
@@ -136,7 +160,7 @@ def replace_words(paragraph: Element, words: str) -> None:
     old = clean_text(paragraph)
     pieces = pieces_of(paragraph)
     if not pieces:
-        if words:
+        if words := OBJECT_OR_REST.sub("", words):
             run, element = OxmlElement("w:r"), OxmlElement("w:t")
             run.append(element)
             paragraph.append(run)
@@ -146,11 +170,11 @@ def replace_words(paragraph: Element, words: str) -> None:
     offsets = [*accumulate(map(len, before), initial=0)]
     starts = [piece.start for piece in pieces]
     for low, high, first, end in reversed(list(differences(before, after))):
-        start, stop, new = offsets[low], offsets[high], "".join(after[first:end])
+        start, stop, new = offsets[low], offsets[high], OBJECT_OR_REST.sub("", "".join(after[first:end]))
         # What is the same at the beginning may be in another run, as the space before a word.
         same = common_length(old[start:stop], new)
         replace_span(pieces, starts, start + same, stop, new[same:])
-    for piece in pieces:
+    for piece in (each for each in pieces if not each.is_object):
         write_element(piece.element, piece.text)
 
 
@@ -184,12 +208,15 @@ def common_length(one: Sequence[str], other: Sequence[str]) -> int:
 def replace_span(pieces: list[Piece], starts: list[int], low: int, high: int, new: str) -> None:
     """Replace characters `low` to `high`, from the end of a paragraph to its start; only texts change, not offsets."""
     # An insertion goes after the character before it.
-    target = max(0, (bisect_right(starts, low) if low < high else bisect_left(starts, low)) - 1)
-    for k in range(target, max(target + 1, bisect_left(starts, high))):
+    first = max(0, (bisect_right(starts, low) if low < high else bisect_left(starts, low)) - 1)
+    touched = range(first, max(first + 1, bisect_left(starts, high)))
+    nearest = chain(touched, reversed(range(first)), range(touched.stop, len(pieces)))
+    target = next(k for k in nearest if not pieces[k].is_object)
+    for k in {*touched, target}:
         piece = pieces[k]
-        before = piece.text[: max(0, low - piece.start)]
-        after = piece.text[max(0, high - piece.start) :]
-        piece.text = before + (new if k == target else "") + after
+        if not piece.is_object:
+            before, after = (min(max(offset, piece.start), piece.end) - piece.start for offset in (low, high))
+            piece.text = piece.text[:before] + (new if k == target else "") + piece.text[after:]
 
 
 def write_element(element: Element, text: str) -> None:

@@ -13,6 +13,7 @@ from btr import __version__
 from btr.correction.changes import Change
 from btr.correction.reasons import explanation_of, name_of
 from btr.correction.records import CorrectedSentence
+from btr.correction.variants import OfferedProfile
 from btr.serving.errors import RequestError
 from btr.serving.schemas import CheckRequest, check_plain
 
@@ -33,7 +34,8 @@ SOFTWARE: Json = {
 }
 WORD = re.compile(r"\s*(?:[\w'’-]+|\S)")
 WORD_BEFORE = re.compile(r"(?:[\w'’-]+|\S)\s*\Z")
-PICKY_CUTOFF = 0.2  # the confidence that an edit must have if a client asks for level=picky
+PICKY_PROFILE = "fluency"  # its cut-off is that of level=picky
+PICKY_CUTOFF = 0.2  # where there is no such profile
 CONTEXT = 40  # characters on each side of a match
 GRAMMAR = "GRAMMAR", "Grammar", "grammar"
 CATEGORIES = {  # by the last part of an ERRANT type: LanguageTool's id, its name, and the kind of issue
@@ -157,11 +159,16 @@ def write_answer(
     }
 
 
-def with_picky_edits(sentence: CorrectedSentence) -> CorrectedSentence:
+def find_picky_cutoff(profiles: Sequence[OfferedProfile]) -> float:
+    """Return the confidence that an edit must have if a client asks for level=picky."""
+    return next((each.cutoff for each in profiles if each.name == PICKY_PROFILE and each.cutoff), PICKY_CUTOFF)
+
+
+def with_picky_edits(sentence: CorrectedSentence, cutoff: float) -> CorrectedSentence:
     """Return a sentence whose edits are those of a lower cut-off: the surest first, and none beside a surer one."""
     edits = list(sentence.edits)
     for edit in sentence.alternatives or ():
-        is_sure = edit.confidence is not None and edit.confidence >= PICKY_CUTOFF
+        is_sure = edit.confidence is not None and edit.confidence >= cutoff
         if is_sure and all(edit.end < other.start or other.end < edit.start for other in edits):
             edits.append(edit)
     return replace(sentence, edits=tuple(sorted(edits, key=lambda edit: edit.start)))

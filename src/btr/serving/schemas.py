@@ -36,11 +36,9 @@ class JsonRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class CorrectRequest(JsonRequest):
-    """A text to correct."""
+class CorrectOptions(JsonRequest):
+    """The settings that a request chooses in place of the server's."""
 
-    text: PlainText = Field(examples=["She have two dog."])
-    markdown: bool = Field(False, description="Whether it is Markdown, so that indented code and front matter stay.")
     profile: str | None = Field(None, description="One of those that `/v1/models` lists, as for `btr correct`.")
     cutoff: float | None = Field(
         None, ge=0, le=1, strict=False, description="How sure the judge must be of an edit; if none: the profile's."
@@ -54,6 +52,13 @@ class CorrectRequest(JsonRequest):
     def options(self) -> Options:
         """The settings that the request chooses."""
         return Options(self.profile, self.cutoff, self.candidates)
+
+
+class CorrectRequest(CorrectOptions):
+    """A text to correct."""
+
+    text: PlainText = Field(examples=["She have two dog."])
+    markdown: bool = Field(False, description="Whether it is Markdown, so that indented code and front matter stay.")
 
 
 class ScoreRequest(JsonRequest):
