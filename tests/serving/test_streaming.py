@@ -8,17 +8,13 @@ from contextlib import contextmanager
 import httpx
 import pytest
 import tiny
-import torch
 from judged import judged_corrector
 from scripted import Scripted
 from served import scripted, served, wait_for
 
-from btr.candidates.ctranslate2_engine import CTranslate2Engine
-from btr.candidates.transformers_engine import TransformersEngine
-from btr.correction import variants
+from btr.candidates.generate import load_engine
 from btr.correction.corrector import Corrector
 from btr.correction.dictionary import Dictionary
-from btr.models.load import load
 from btr.serving import service
 
 TEXT = "\n# My  dog\r\n\r\nI has a 😀 dog.\n\n```\nI has\n```\nHe go. It is very nice.\n\n\nThe end\n"
@@ -216,8 +212,8 @@ def test_other_requests_do_not_wait_while_models_are_loaded(tmp_path, monkeypatc
         return scripted()
 
     monkeypatch.setattr(Corrector, "from_pretrained", load)
-    monkeypatch.setattr(variants, "device_of", lambda _: "cpu")
     corrector = profiled(tmp_path)
+    corrector.engine.device = "cpu"  # as `btr serve --device cpu`
     corrector.dictionary = Dictionary(frozenset({"dog"}))
     with served(corrector) as address, ThreadPoolExecutor(1) as pool:
 
@@ -234,13 +230,10 @@ def test_other_requests_do_not_wait_while_models_are_loaded(tmp_path, monkeypatc
         assert paper.result() == "I have a dog."  # the dictionary of the server holds for the other models, too
 
 
-def test_models_of_another_profile_use_the_device_of_the_server(tmp_path, monkeypatch):
-    engine = CTranslate2Engine(str(tiny.save_t5(tmp_path)), device="cpu")
-    other = TransformersEngine(load("seq2seq", str(tmp_path), device="cpu"))
-    monkeypatch.setattr(variants, "choose_device", lambda _: torch.device("cpu"))
-    assert [variants.device_of(each) for each in (engine, other, Scripted())] == [None, None, None]
-    monkeypatch.setattr(variants, "choose_device", lambda _: torch.device("cuda", 0))
-    assert [variants.device_of(each) for each in (engine, other, Scripted())] == ["cpu", "cpu", None]
+@pytest.mark.parametrize(("name", "dtype"), [("ctranslate2", "int8"), ("transformers", "float32")])
+def test_engines_know_the_device_that_was_asked_for(tmp_path, name, dtype):
+    model = str(tiny.save_t5(tmp_path))
+    assert [load_engine(model, name, dtype=dtype, device=device).device for device in ("cpu", None)] == ["cpu", None]
 
 
 @pytest.mark.parametrize(

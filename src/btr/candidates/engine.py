@@ -24,6 +24,7 @@ class Engine(ABC):
     ends: Sequence[int]  # tokens that end a text
     stops_early: bool = False  # whether beam search always stops once `size` candidates are complete
     limit: int | None = None  # tokens that the model can read or write; None if there is no such limit
+    device: str | None = None  # the device that was asked for; None if it is the default
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the tokens of each text, with the token that ends it."""

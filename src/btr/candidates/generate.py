@@ -126,13 +126,16 @@ def load_engine(model: str, engine: str, *, dtype: str = "float32", device: str 
         if engine == "ctranslate2":
             from btr.candidates.ctranslate2_engine import CTranslate2Engine
 
-            return CTranslate2Engine(model, dtype, device)
-        from btr.candidates.transformers_engine import TransformersEngine
-        from btr.models.load import load
+            loaded: Engine = CTranslate2Engine(model, dtype, device)
+        else:
+            from btr.candidates.transformers_engine import TransformersEngine
+            from btr.models.load import load
 
-        return TransformersEngine(load("seq2seq", model, dtype=dtype, device=device))
+            loaded = TransformersEngine(load("seq2seq", model, dtype=dtype, device=device))
     except ModuleNotFoundError as error:
         raise needs_models("generating", error) from None
+    loaded.device = device
+    return loaded
 
 
 def generate_many(

@@ -4,16 +4,10 @@ from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import torch
-
-from btr.candidates.ctranslate2_engine import CTranslate2Engine
-from btr.candidates.engine import Engine
-from btr.candidates.transformers_engine import TransformersEngine
 from btr.correction.corrector import Corrector
 from btr.correction.dictionary import Dictionary
 from btr.decisions.settings import PAPER, read_profiles
 from btr.errors import InputError
-from btr.models.load import choose_device
 from btr.models.locate import fetch_folder, locate_model
 
 
@@ -65,7 +59,7 @@ def with_profile(corrector: Corrector, profile: str) -> Corrector:
         raise InputError(f"a request can't choose this profile: {choice}.")
     settings = read_profiles(fetch_folder(corrector.model_name)).get(profile)
     if settings is None or settings.cutoff is None:
-        loaded = Corrector.from_pretrained(corrector.model_name, profile=profile, device=device_of(corrector.engine))
+        loaded = Corrector.from_pretrained(corrector.model_name, profile=profile, device=corrector.engine.device)
         loaded.dictionary = corrector.dictionary
         return loaded
     varied = copy(corrector)
@@ -79,16 +73,3 @@ def with_dictionary(corrector: Corrector, dictionary: Dictionary) -> Corrector:
     varied = copy(corrector)
     varied.dictionary = dictionary
     return varied
-
-
-def device_of(engine: Engine) -> str | None:
-    """Return the name of the device that a base model computes on; None if it is the default."""
-    if isinstance(engine, CTranslate2Engine):
-        device = torch.device(engine.translator.device, engine.translator.device_index[0])
-    elif isinstance(engine, TransformersEngine):
-        device = engine.model.device
-    else:
-        return None
-    default = choose_device(None)
-    is_default = device.type == default.type and (device.type == "cpu" or device == default)
-    return None if is_default else "cpu" if device.type == "cpu" else str(device)
