@@ -77,6 +77,11 @@ def test_digits(data):
     assert printed["changed_numbers"] == 0
 
 
+def test_spelling_sets(data):
+    printed = json.loads(run("spelling_sets", "--sentences", 4, "--json"))
+    assert set(printed) == {"conll13", "wi", "fce", "jfleg"}
+
+
 def test_judge_and_shipped(data, tmp_path):
     """Sets of a few sentences: the page, the diagram and the judge are written; a second run computes nothing."""
     if not fetched_folder("smollm2-135m").is_dir():

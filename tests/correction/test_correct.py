@@ -24,10 +24,12 @@ from btr.corpus.m2 import read_m2
 from btr.correction.blocks import batch_blocks, cut_blocks
 from btr.correction.correct import correct_file
 from btr.correction.corrector import Corrector
+from btr.correction.given_candidates import score_candidates
 from btr.correction.language import is_english, words_for_language_detection
 from btr.correction.records import CorrectedBlock
 from btr.correction.render import FORMS, Renderer, write_m2
 from btr.correction.segments import cut_segments
+from btr.correction.selection import in_threads
 from btr.decisions import Settings, Verdict
 from btr.errors import InputError, Interrupted
 from btr.rerankers import load_reranker
@@ -270,13 +272,10 @@ def test_threads_score_as_one_does_and_leave_torch_as_it_was(tmp_path):
     torch.set_num_threads(2)
     try:
         for threads in (2, 3, 7, 8):
-            corrector = Corrector(Scripted(), TWO, reranker, threads=threads)
-            assert corrector.score(rows) == reranker.score(rows) == [reranker.score([row])[0] for row in rows]
-            assert corrector.score([]) == []
+            scored = in_threads(reranker.score, rows, threads)
+            assert scored == reranker.score(rows) == [reranker.score([row])[0] for row in rows]
+            assert in_threads(reranker.score, [], threads) == []
             assert torch.get_num_threads() == 2
-        corrector.reranker = None
-        with pytest.raises(AssertionError):
-            corrector.score(rows)
     finally:
         torch.set_num_threads(before)
 
@@ -552,7 +551,7 @@ def test_several_rerankers_are_one(models, tmp_path):
         corrector.signature,
     )
     row = Candidates("he go", ("he goes", "go"), (-1.0, -3.0))
-    (scored,) = corrector.score_candidates([row])
+    (scored,) = score_candidates(corrector, [row])
     parts = [member.scores([row])[0] for member in corrector.reranker.members]
     assert scored.scores == pytest.approx([one + two / 2 + three / 4 for one, two, three in zip(*parts)])
     assert parts[0] == (-1.0, -3.0)

@@ -12,6 +12,7 @@ from btr.candidates.decoding import DecodingSettings
 from btr.corpus.candidates import Candidates
 from btr.correction.correct import correct_file
 from btr.correction.corrector import Corrector
+from btr.correction.given_candidates import score_candidates
 from btr.correction.judging import EditJudge
 from btr.decisions import Settings
 from btr.decisions.edit_table import extract_tables
@@ -57,7 +58,7 @@ def test_what_json_says_of_a_judged_sentence(cutoff, index, verdict):
 
 def test_what_the_server_says_of_given_candidates():
     row = Candidates("I has dog .", ("I have dogs .", "I have dog ."), (-1.0, -1.5))
-    (scored,) = judged(0.9).score_candidates([row])
+    (scored,) = score_candidates(judged(0.9), [row])
     answer = ScoreResponse.from_scores(scored)
     assert (answer.text, answer.verdict, answer.suggestion, answer.margin) == ("I have dog .", "accept", None, None)
     assert answer.candidates[answer.index].text == answer.text

@@ -13,6 +13,7 @@ from btr.corpus import Candidates, read_candidates, read_lines, read_scores, wri
 from btr.correction import DEFAULT_MODEL
 from btr.correction.correct import correct_file
 from btr.correction.corrector import Corrector
+from btr.correction.given_candidates import score_candidates
 from btr.correction.loading import LENGTH_PENALTY, MAX_LENGTH
 from btr.models.locate import locate_model
 
@@ -148,12 +149,12 @@ def test_with_the_shipped_models(tmp_path, profile, rerankers, count):
 
 
 def test_the_servers_scores_are_those_of_btr_score(tmp_path, models, sources):
-    """`/v1/score` gives what `Corrector.score_candidates` gives: here with the log-probabilities that were sent."""
+    """`/v1/score` gives what `score_candidates` gives: here with the log-probabilities that were sent."""
     base, rerankers = models
     step_by_step(tmp_path, sources, base, rerankers, "mine")
     corrector = Corrector.from_pretrained(base, rerankers, profile="mine")
     rows = list(read_candidates(tmp_path / "candidates.jsonl"))
-    served = corrector.score_candidates(rows)
+    served = score_candidates(corrector, rows)
     weights = PROFILE["weights"]
     reranked = btr.rerank(tmp_path / "scores.jsonl", profile="mine")
     compared = 0
@@ -178,7 +179,7 @@ def test_given_candidates_need_no_log_probabilities(models):
     base, rerankers = models
     corrector = Corrector.from_pretrained(base, rerankers, profile="mine")
     texts = ("he goes", "he went on", "go")
-    (scored,) = corrector.score_candidates([Candidates("he go", texts)])
-    (sent,) = corrector.score_candidates([scored.candidates])
+    (scored,) = score_candidates(corrector, [Candidates("he go", texts)])
+    (sent,) = score_candidates(corrector, [scored.candidates])
     assert None not in scored.candidates.log_probs
     assert scored == sent

@@ -9,6 +9,7 @@ from judged import PLAIN, SURE, UNSURE, judged_corrector, make_judges
 from served import served
 
 from btr.corpus.candidates import Candidates
+from btr.correction.given_candidates import score_candidates
 from btr.correction.judging import EditJudge
 from btr.correction.records import CorrectedSentence, EditSpan, Replacement
 from btr.correction.variants import OfferedProfile
@@ -84,7 +85,7 @@ def test_scored_candidates_are_decided_edit_by_edit(client):
     answer = client.post("/v1/score", json=row).json()
     assert (answer["text"], answer["verdict"], answer["index"]) == ("I have a dog .", "accept", 2)
     assert [each["score"] for each in answer["candidates"]] == [-3.0, -3.0, None]
-    (offline,) = judged_corrector().score_candidates([Candidates(row["source"], tuple(row["candidates"]))])
+    (offline,) = score_candidates(judged_corrector(), [Candidates(row["source"], tuple(row["candidates"]))])
     assert [each["probability"] for each in answer["candidates"]] == list(offline.decision.probabilities)
     assert answer["text"] == offline.decision.text
 

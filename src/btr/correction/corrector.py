@@ -18,7 +18,6 @@ from btr.candidates.generate import generate_many
 from btr.candidates.spelling import add_spellings, spelling_signature
 from btr.corpus.candidates import Candidates
 from btr.corpus.files import PathLike, check_text
-from btr.corpus.scores import Scored
 from btr.correction import DEFAULT_MODEL, DEFAULT_PROFILE, NO_RERANKER
 from btr.correction.blocks import Block, batch_blocks, cut_blocks
 from btr.correction.describe import ExaminedBlock, ExaminedSentence, describe
@@ -29,15 +28,10 @@ from btr.correction.loading import decoding_settings, folder_state, load_engine_
 from btr.correction.records import CorrectedBlock, Correction
 from btr.correction.segments import cut_segments
 from btr.correction.selection import (
-    ScoredCandidates,
     decide_candidates,
     decide_without_reranker,
-    in_threads,
-    restore,
-    widen,
 )
-from btr.decisions import Choice, Settings, competing, decide
-from btr.decisions.decide import combine, eligible
+from btr.decisions import Choice, Settings
 from btr.decisions.judge_edits import with_decided_text
 from btr.decisions.settings import find_profile, read_profiles
 from btr.errors import InputError
@@ -305,78 +299,6 @@ class Corrector(ByReference):
         if self.reranker is None:
             return [(row, decide_without_reranker(row, self.settings)) for row in rows]
         return decide_candidates(self.reranker, rows, self.settings, self.threads, probabilities)
-
-    def score_candidates(self, rows: Sequence[Candidates]) -> list[ScoredCandidates]:
-        """Score given candidates, and decide among them as `correct` does.
-
-        Where log-probabilities are needed and a row has none, the base model computes them. A candidate that it can't
-        read has no score, and then the base candidate stays.
-        """
-        complete = [self._with_log_probs(row) for row in rows]
-        if self.judge is not None:
-            judged = self.judge.decide(complete, self.settings)
-            return [
-                ScoredCandidates(row, row.log_probs or (), each)
-                for row, each in zip(map(with_decided_text, judged), judged)
-            ]
-        if self.reranker is None:
-            decisions = [decide_without_reranker(row, self.settings) for row in complete]
-            return [ScoredCandidates(row, row.log_probs or (), each) for row, each in zip(complete, decisions)]
-        kept = [eligible(row, self.settings) for row in complete]
-        readable = [[k for k in each if self._is_readable(row, k)] for row, each in zip(complete, kept)]
-        wanted = [k for k, each in enumerate(readable) if each]
-        scored = dict(zip(wanted, self.score([complete[k].select(readable[k]) for k in wanted])))
-        results = []
-        for k, row in enumerate(complete):
-            every = widen(row.select(kept[k]), scored.get(k), len(self.reranker.kinds))
-            decision = decide(every, self.reranker.kinds, self.settings)
-            combined = combine(
-                every.scores, self.reranker.kinds, competing(every.candidates, self.settings), self.settings
-            )
-            by_text = dict(zip(every.candidates.texts, combined))
-            restored, decision = restore(row, kept[k], every.candidates, decision)
-            scores = tuple(by_text.get(text) for text in restored.texts)
-            results.append(ScoredCandidates(restored, scores, decision))
-        return results
-
-    def scoring_cost(self, row: Candidates) -> int:
-        """Return how many tokens a reranker reads if it masks each token of each candidate in turn."""
-        source, *encoded = self.engine.encode([row.source, *row.texts])
-        has_log_probs = row.log_probs is not None
-        tokens_of = {
-            text: tokens
-            for index, (text, tokens) in enumerate(zip(row.texts, encoded))
-            if (self._is_readable(row, index) if has_log_probs else self._fits(source, tokens))
-        }
-        return sum(len(tokens) ** 2 for tokens in tokens_of.values())
-
-    def _needs_log_probs(self) -> bool:
-        return self.reranker is None or self.reranker.needs_log_probs
-
-    def _fits(self, source: Sequence[int], tokens: Sequence[int]) -> bool:
-        """Return whether a candidate can have a score: where log-probabilities count, the base model must read it."""
-        return not self._needs_log_probs() or max(len(source), len(tokens)) <= self.decoding.max_length
-
-    def _is_readable(self, row: Candidates, index: int) -> bool:
-        return row.log_probs is None or not self._needs_log_probs() or row.log_probs[index] is not None
-
-    def _with_log_probs(self, row: Candidates) -> Candidates:
-        """Compute the base model's log-probabilities if they are needed; None where it can't read a candidate."""
-        if row.log_probs is not None or not self._needs_log_probs():
-            return row
-        source, *encoded = self.engine.encode([row.source, *row.texts])
-        targets = {text: tokens for text, tokens in zip(row.texts, encoded) if self._fits(source, tokens)}
-        values = self.engine.log_probs([source] * len(targets), list(targets.values())) if targets else []
-        by_text = dict(zip(targets, values))
-        return replace(row, log_probs=tuple(by_text.get(text) for text in row.texts))
-
-    def score(self, rows: Sequence[Candidates]) -> list[Scored]:
-        """Score rows with the reranker. Each thread has sources of its own, which keeps all cores busy.
-
-        A thread's sources are of similar lengths: in int8 only rows of one length are batched.
-        """
-        assert self.reranker is not None
-        return in_threads(self.reranker.score, rows, self.threads)
 
     def round_trip(self, word: str) -> str:
         """Encode and decode a word; empty if the model does not know all its characters."""

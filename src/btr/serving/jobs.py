@@ -10,6 +10,7 @@ from btr.corpus.words import forget_suggestions
 from btr.correction.blocks import Block, cut_blocks
 from btr.correction.corrector import Corrector
 from btr.correction.describe import ExaminedBlock, describe
+from btr.correction.given_candidates import score_candidates, scoring_cost
 from btr.correction.records import CorrectedBlock
 from btr.correction.selection import ScoredCandidates
 from btr.metrics.errant import discard_parses
@@ -101,9 +102,9 @@ class Worker:
 
     def score(self, rows: Sequence[Candidates]) -> Iterator[Finish[Result]]:
         """Score the rows that don't cost too much, and refuse the others."""
-        costs = [self.corrector.scoring_cost(row) for row in rows]
+        costs = [scoring_cost(self.corrector, row) for row in rows]
         affordable = [row for row, cost in zip(rows, costs) if cost <= MAX_COST]
-        scored = iter(self.corrector.score_candidates(affordable))
+        scored = iter(score_candidates(self.corrector, affordable))
         for cost in costs:
             yield partial(refuse, cost) if cost > MAX_COST else partial(identity, next(scored))
 
