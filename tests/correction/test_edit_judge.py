@@ -72,7 +72,7 @@ def test_empty_lines_and_unchanged_lines_stay_as_they_are():
 
 def load_judge(path, *features, rerankers):
     write_judge(path, *features, rerankers=rerankers)
-    return EditJudge.from_file(path, device=None, int8=False, threads=1)
+    return EditJudge.from_file(path, device=None, int8=False, processes=1)
 
 
 def test_rerankers_that_are_at_hand_are_asked(tmp_path):
