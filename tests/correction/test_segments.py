@@ -34,6 +34,9 @@ def sources(text, round_trip=lambda word: word):
         ("J. Smith met Mr. Brown etc. and left.", ["J. Smith met Mr. Brown etc . and left ."]),
         ("It cost ca. $75,000. See No. 5.", ["It cost ca . $ 75,000 .", "See No . 5 ."]),
         ("It is a max. We go.", ["It is a max .", "We go ."]),
+        ("It cost €13.5m. We go.", ["It cost € 13.5 m .", "We go ."]),
+        ("We lost 5kg.", ["We lost 5 kg ."]),
+        ("It is 5m. long.", ["It is 5 m. long ."]),
     ],
 )
 def test_what_the_model_reads(text, expected):

@@ -74,6 +74,8 @@ UNDERLINE = re.compile(r"[ \t]*(?:={3,}|-{3,})\s*$", re.MULTILINE)
 INITIAL = re.compile("[A-HJ-Z]")
 # What stands before a figure and ends with a full stop: ca. $75,000, No. 5
 BEFORE_FIGURE = re.compile(r"(?i:ca|approx|nos?|vol|figs?|pp?|ch|sec|eq|art|est|min|max|incl|excl)\.?")
+# A unit with a full stop, which spaCy takes for one word after a figure: 13.5m.
+UNIT_AND_STOP = re.compile(r"[A-Za-z]{1,3}\.")
 FIGURE_START = re.compile(r"[$€£¥]?\d|[$€£¥]")
 
 OPENING = '"', "'", "“", "‘", "«", "(", "["
@@ -110,6 +112,9 @@ class Word(NamedTuple):
 
     start: int
     text: str
+
+
+SplitWord = tuple[Word, bool, bool]  # a word, whether it is space, and whether spaCy begins a sentence with it
 
 
 def cut_segments(text: str, round_trip: RoundTrip) -> Iterator[Segment]:
@@ -187,7 +192,7 @@ def cut_sentences(text: str) -> Iterator[list[Word]]:
         tokens = [(Word(token.idx, token.text), token.is_space, bool(token.is_sent_start)) for token in splitter(text)]
     sentence: list[Word] = []
     has_ended = False
-    for word, is_space, is_start in tokens:
+    for word, is_space, is_start in end_after_figures(tokens):
         has_ended = has_ended or is_start
         if is_space:
             continue
@@ -201,6 +206,23 @@ def cut_sentences(text: str) -> Iterator[list[Word]]:
         sentence.append(word)
     if sentence:
         yield sentence
+
+
+def end_after_figures(tokens: list[SplitWord]) -> Iterator[SplitWord]:
+    """Cut the full stop off a unit that is attached to a figure, where a sentence may begin after it: "13.5m. We"."""
+    has_ended, before = False, Word(0, "")
+    for k, (word, is_space, is_start) in enumerate(tokens):
+        is_start = is_start or (has_ended and not is_space)
+        has_ended = has_ended and is_space
+        following = [other.text for other, other_is_space, _ in tokens[k + 1 : k + 3] if not other_is_space]
+        is_attached = before.text[-1:].isdigit() and before.start + len(before.text) == word.start
+        if is_attached and UNIT_AND_STOP.fullmatch(word.text) and (not following or following[0][:1].isupper()):
+            yield Word(word.start, word.text[:-1]), False, is_start
+            yield Word(word.start + len(word.text) - 1, "."), False, False
+            has_ended = True
+        else:
+            yield word, is_space, is_start
+        before = word
 
 
 def is_opening(text: str, word: Word) -> bool:
