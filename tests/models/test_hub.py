@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import tiny
@@ -15,8 +16,6 @@ from btr.models.hub import push_to_hub
 RELOAD = """
 import json, sys
 from pathlib import Path
-from types import SimpleNamespace
-from types import SimpleNamespace
 from btr import BTR
 from btr.models.locate import fetch_folder
 
