@@ -286,10 +286,11 @@ def test_sigterm_finishes_running_requests():
         from served import Waiting, scripted
         from btr import Corrector
         from btr.cli import main
+        from btr.serving.jobs import WARM_UP
 
         class Patient(Waiting):
             def generate(self, sources, settings):
-                if len(self.batch_sizes):
+                if len(self.batch_sizes) >= len(WARM_UP):
                     print("working", *resource.getrlimit(resource.RLIMIT_NOFILE), flush=True)
                     sys.stdin.readline()
                 return super().generate(sources, settings)
