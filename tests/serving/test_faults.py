@@ -174,11 +174,11 @@ def test_requests_of_all_clients_are_batched():
 
 
 class Crowded(Waiting):
-    """Fails with more than one sentence per batch, and quotes them."""
+    """Fails with more than one sentence per batch, and quotes them; the first batch, which warms it up, is written."""
 
     def generate(self, sources, settings):
         results = super().generate(sources, settings)
-        if len(sources) > 1:
+        if len(sources) > 1 and len(self.batch_sizes) > 1:
             raise MemoryError(f"can't read {self.decode(sources)}")
         return results
 
@@ -286,11 +286,10 @@ def test_sigterm_finishes_running_requests():
         from served import Waiting, scripted
         from btr import Corrector
         from btr.cli import main
-        from btr.serving.jobs import WARM_UP
 
         class Patient(Waiting):
             def generate(self, sources, settings):
-                if len(self.batch_sizes) >= len(WARM_UP):
+                if len(self.batch_sizes):
                     print("working", *resource.getrlimit(resource.RLIMIT_NOFILE), flush=True)
                     sys.stdin.readline()
                 return super().generate(sources, settings)

@@ -17,7 +17,7 @@ from btr.metrics.errant import discard_parses
 from btr.serving.batcher import Finish
 from btr.serving.errors import RequestError
 
-WARM_UP = "She have two dog.", "She is more taller than me."  # the second makes the judge ask the language model
+WARM_UP = "She have two dog. She is more taller than me."  # the second makes the judge ask the language model
 MAX_COST = 100_000  # of scoring a row: 6 candidates of 128 tokens, or 100 of 31
 
 
@@ -74,9 +74,8 @@ class Worker:
 
     def __init__(self, corrector: Corrector) -> None:
         self.corrector = corrector
-        for text in WARM_UP:
-            for finish in self.run(cut_paragraphs(text, False, True, corrector)):
-                finish()  # a defect of the models shows before the server starts
+        for finish in self.run(cut_paragraphs(WARM_UP, False, True, corrector)):
+            finish()  # a defect of the models shows before the server starts
 
     def run(self, jobs: Sequence[Job]) -> list[Finish[Result]]:
         """Run the models on all jobs; return a function per job that computes its result without the models."""
