@@ -36,5 +36,5 @@ def plain_log_odds(folder, source, text, span):
     ]
     head = {name: weights[f"edit_head.{name}"] for name in ("first.weight", "first.bias", "last.weight", "last.bias")}
     normed = [(state - state.mean()) / (state.var(unbiased=False) + 1e-5).sqrt() for state in states]
-    hidden = torch.nn.functional.gelu(head["first.weight"] @ torch.cat(normed) + head["first.bias"])
+    hidden = torch.nn.functional.gelu(head["first.weight"] @ (8 * torch.cat(normed)) + head["first.bias"])
     return 8 * float(head["last.weight"][0] @ hidden + head["last.bias"][0])

@@ -106,13 +106,13 @@ def test_training_starts_from_a_btr_a_t5_or_one_of_its_own(tmp_path):
 
 
 def test_a_random_head_is_small(tmp_path):
-    """As wide as the inputs are many: 4 × 32 of the first layer, 256 of the last, whose output is scaled by 8.
+    """As wide as the inputs are many: 4 × 32 of the first layer, 256 of the last; inputs and output are scaled by 8.
 
     T5's own standard deviation is 1.
     """
     from_btr, _ = load_initial_model("edit-btr", tiny.save_t5(tmp_path, bidirectional=True), None, 0)
     for model in (from_btr, EditJudgingT5(from_btr.config)):
-        assert model.edit_head.first.weight.std().item() == pytest.approx(128**-0.5, rel=0.05)
+        assert model.edit_head.first.weight.std().item() == pytest.approx(128**-0.5 / 8, rel=0.05)
         assert model.edit_head.last.weight.std().item() == pytest.approx(256**-0.5 / 8, rel=0.15)
         assert not model.edit_head.first.bias.any()
         assert not model.edit_head.last.bias.any()

@@ -21,7 +21,7 @@ from btr.models.edit_judging import EditSpan
 from btr.models.int8_layers import Int8LinearTwoPass
 from btr.models.locate import SHIPPED
 from btr.rerankers import load_reranker
-from btr.rerankers.edit_btr import cut_pieces, read_table
+from btr.rerankers.edit_btr import choose_covering, cut_pieces, read_table
 
 T5 = AutoTokenizer.from_pretrained(SHIPPED / "btr-small")  # the real vocabulary
 WORDS = tiny.t5_tokenizer()  # every word is one piece
@@ -106,7 +106,7 @@ def test_spans_by_hand():
     readable = read_table(WORDS, TABLE)
     assert readable.source == WORDS("he go to the mat .")["input_ids"]
     assert readable.candidates == [WORDS(text)["input_ids"] for text in TABLE.candidates.texts[:3]]
-    assert readable.indices == [0, 1, 2]  # the source makes no edit, and has no row
+    # the source makes no edit, and has no row
     assert readable.spans == [
         EditSpan(0, 1, 1, 2, 1, 2),  # he [goes] the mat .
         EditSpan(0, 2, 2, 2, 2, 3),  # he goes [] the mat .
@@ -123,7 +123,7 @@ def test_spans_of_several_pieces():
     texts = "Yesterday , I went to an unbelievably nice cinema with my friends !", source.replace("go", "went")
     (table,) = extract_tables([Candidates(source, texts)], processes=1)
     readable = read_table(T5, table)
-    assert len(readable.spans) == 6 + 1
+    assert len(readable.spans) == 6  # the other candidate adds none
     for span in readable.spans:
         key, row = table.edits[span.edit].key, readable.candidates[span.candidate]
         inserted, removed = row[span.start : span.end], readable.source[span.source_start : span.source_end]
@@ -131,9 +131,32 @@ def test_spans_of_several_pieces():
         assert T5.decode(removed).split() == source.split()[key.start : key.end]
 
 
+def test_the_fewest_candidates_that_make_all_edits_are_read():
+    """The one with most edits comes first; of those that add as much, the first."""
+    edits_of = {0: {1}, 1: {1, 2}, 2: {2, 3, 4}, 3: set(), 4: {1, 2}}
+    assert choose_covering(edits_of) == [0, 2]
+    assert choose_covering({}) == choose_covering({0: set()}) == []
+    table = make_table(
+        "he go .",
+        ("he goes .", "he goes on .", "he go ."),
+        None,
+        (1, 2, "goes", "R:VERB:SVA", [0, 1]),
+        (2, 2, "on", "M:PREP", [1]),
+    )
+    assert read_table(WORDS, table).candidates == [WORDS("he goes on .")["input_ids"]]
+    assert read_table(WORDS, table, 4).candidates == [WORDS("he goes .")["input_ids"]]  # the other one is too long
+
+
+@given(st.dictionaries(st.integers(0, 9), st.sets(st.integers(0, 9)), max_size=6))
+def test_covering_candidates_make_all_edits(edits_of):
+    chosen = choose_covering(edits_of)
+    assert set().union(*(edits_of[k] for k in chosen)) == set().union(*edits_of.values())
+    assert chosen == sorted(set(chosen))
+
+
 def test_nothing_to_read():
     readable = read_table(WORDS, make_table("he go", ("he go",), None))
-    assert (readable.candidates, readable.indices, readable.spans) == ([], [], [])
+    assert (readable.candidates, readable.spans) == ([], [])
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +198,8 @@ def row_of(table):
 def test_scores_are_sums_of_log_odds(folder, reranker, monkeypatch):
     monkeypatch.setattr("btr.rerankers.edit_btr.extract_tables", lambda rows, processes: [TABLE])
     plain = plain_table(folder)
-    sums = [plain[0, 1] + plain[0, 2], plain[1, 0] + plain[1, 1] + plain[1, 4], plain[2, 3], 0.0]
+    goes = (plain[0, 1] + plain[1, 1]) / 2  # as judged in both candidates
+    sums = [goes + plain[0, 2], plain[1, 0] + goes + plain[1, 4], plain[2, 3], 0.0]
     (scores,) = reranker.scores([row_of(TABLE)])
     assert scores == pytest.approx(sums, abs=1e-5)
 

@@ -15,7 +15,7 @@ from transformers import T5Config, T5Model
 
 HEAD = "edit_head"  # the name of the head's weights
 HEAD_WIDTH = 256
-OUTPUT_SCALE = 8.0  # multiplies the head's output, so that its last layer learns faster than the rest of the model
+HEAD_SPEED = 8.0  # multiplies the head's inputs and output, so that it learns faster than the rest of the model
 
 
 class EditHead(nn.Module):
@@ -29,8 +29,9 @@ class EditHead(nn.Module):
     def forward(self, *states: Tensor) -> Tensor:
         """Read the four states of each edit, (edits, width) each; each is normalised first."""
         normed = [nn.functional.layer_norm(state, state.shape[-1:]) for state in states]
-        log_odds: Tensor = self.last(nn.functional.gelu(self.first(torch.cat(normed, 1)))).squeeze(-1)
-        return OUTPUT_SCALE * log_odds
+        hidden = nn.functional.gelu(self.first(HEAD_SPEED * torch.cat(normed, 1)))
+        log_odds: Tensor = self.last(hidden).squeeze(-1)
+        return HEAD_SPEED * log_odds
 
 
 class EditJudgingT5(T5Model):
@@ -51,8 +52,7 @@ class EditJudgingT5(T5Model):
     def _init_weights(self, module: Any) -> None:
         head = getattr(self, HEAD, None)  # which the superclass does not have
         if head is not None and module in (head.first, head.last):
-            scale = OUTPUT_SCALE if module is head.last else 1.0
-            nn.init.normal_(module.weight, std=module.in_features**-0.5 / scale)  # T5 itself would take 1
+            nn.init.normal_(module.weight, std=module.in_features**-0.5 / HEAD_SPEED)  # T5 itself would take 1
             nn.init.zeros_(module.bias)
         else:
             super()._init_weights(module)

@@ -4,14 +4,14 @@ Asked about edits, it gives their log-odds of being right: the mean over the can
 reranker of whole candidates, it adds up the log-odds of a candidate's edits; the source as it is has 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from btr.corpus.candidates import Candidates
+from btr.corpus.candidates import Candidates, tokens_of
 from btr.corpus.edits import EditTable
 from btr.corpus.scores import Scores
 from btr.decisions.edit_table import extract_tables
@@ -33,11 +33,10 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class ReadableTable:
-    """A source and the candidates that make edits, as tokens, and where the edits are in them."""
+    """A source and candidates that together make all edits, as tokens, and where the edits are in them."""
 
     source: list[int]
     candidates: list[list[int]]
-    indices: list[int]  # of these candidates in the table
     spans: list[EditSpan]
 
 
@@ -58,32 +57,45 @@ def cut_pieces(tokenizer: Any, text: str) -> Pieces:
 
 
 def read_table(tokenizer: Any, table: EditTable, max_tokens: int | None = None) -> ReadableTable:
-    """Return the candidates of a table that make edits, and where each edit is in each of them.
+    """Return the fewest candidates of a table that together make all edits, and where each edit is in each of them.
 
     Candidates of more than `max_tokens` are left out.
     """
     source = cut_pieces(tokenizer, table.candidates.source)
-    candidates: list[list[int]] = []
-    indices: list[int] = []
+    edits_of = {
+        index: [(number, edit.key) for number, edit in enumerate(table.edits) if index in edit.candidates]
+        for index in table.usable
+    }
+    pieces_of = {index: cut_pieces(tokenizer, table.candidates.texts[index]) for index in table.usable}
+    readable = {
+        index: {number for number, _ in edits_of[index]}
+        for index, pieces in pieces_of.items()
+        if max_tokens is None or len(pieces.tokens) <= max_tokens
+    }
+    indices = choose_covering(readable)
     spans: list[EditSpan] = []
-    for index in table.usable:
-        edits = [(number, edit.key) for number, edit in enumerate(table.edits) if index in edit.candidates]
-        if not edits:
-            continue
-        pieces = cut_pieces(tokenizer, table.candidates.texts[index])
-        if max_tokens is not None and len(pieces.tokens) > max_tokens:
-            continue
-        shift = 0
-        for number, key in edits:
+    for row, index in enumerate(indices):
+        starts, shift = pieces_of[index].starts, 0
+        for number, key in edits_of[index]:
             start = key.start + shift
             shift += len(key.correction.split()) - (key.end - key.start)
-            first, last = pieces.starts[start], pieces.starts[key.end + shift]
-            spans.append(
-                EditSpan(len(candidates), number, first, last, source.starts[key.start], source.starts[key.end])
-            )
-        candidates.append(pieces.tokens)
-        indices.append(index)
-    return ReadableTable(source.tokens, candidates, indices, spans)
+            span = (starts[start], starts[key.end + shift], source.starts[key.start], source.starts[key.end])
+            spans.append(EditSpan(row, number, *span))
+    return ReadableTable(source.tokens, [pieces_of[index].tokens for index in indices], spans)
+
+
+def choose_covering(edits_of: Mapping[int, set[int]]) -> list[int]:
+    """Return the candidates, in their order, that together make all edits.
+
+    The next one is always the candidate that makes most of the edits that are still missing; of equal ones, the first.
+    """
+    chosen: list[int] = []
+    missing = set().union(*edits_of.values())
+    while missing:
+        best = max(edits_of, key=lambda index: len(edits_of[index] & missing))
+        chosen.append(best)
+        missing -= edits_of[best]
+    return sorted(chosen)
 
 
 class EditBTR(PretrainedReranker, EditReader):
@@ -97,7 +109,7 @@ class EditBTR(PretrainedReranker, EditReader):
         return [self.mean_log_odds(table) for table in tables]
 
     def mean_log_odds(self, table: EditTable) -> list[float | None]:
-        """Return the mean of each edit's log-odds over the candidates that make it."""
+        """Return the mean of each edit's log-odds over the candidates that were read and make it."""
         readable = read_table(self.tokenizer, table, MAX_TOKENS)
         log_odds = self.judge(readable)
         if log_odds is None:
@@ -114,16 +126,15 @@ class EditBTR(PretrainedReranker, EditReader):
 
     def sums(self, table: EditTable) -> Scores:
         """Return the sum of the log-odds of each candidate's edits. Equal candidates have equal sums."""
-        texts = [text.split() for text in table.candidates.texts]
-        readable = read_table(self.tokenizer, table, MAX_TOKENS)
-        log_odds = self.judge(readable)
-        if log_odds is None:
-            return (None,) * len(texts)
-        numbers = torch.tensor([span.candidate for span in readable.spans], dtype=torch.long)
-        totals = torch.zeros(len(readable.candidates)).index_add(0, numbers, log_odds).tolist()
-        known = {index: 0.0 for index in table.usable if texts[index] == table.words}
-        known.update(zip(readable.indices, totals))
-        return tuple(next((known[k] for k in known if texts[k] == words), None) for words in texts)
+        log_odds = self.mean_log_odds(table)
+        if table.edits and set(log_odds) == {None}:
+            return (None,) * len(table.candidates.texts)
+        sums: dict[tuple[str, ...], float | None] = {}
+        for index in table.usable:
+            values = [value for edit, value in zip(table.edits, log_odds) if index in edit.candidates]
+            known = [value for value in values if value is not None]
+            sums[tokens_of(table.candidates.texts[index])] = sum(known) if len(known) == len(values) else None
+        return tuple(sums.get(tokens_of(text)) for text in table.candidates.texts)
 
     @torch.inference_mode()
     def judge(self, readable: ReadableTable) -> Tensor | None:
