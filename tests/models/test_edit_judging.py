@@ -12,7 +12,7 @@ import btr
 from btr.errors import InputError
 from btr.models.bidirectional import is_bidirectional
 from btr.models.compact import expand_to
-from btr.models.edit_judging import EditJudgingT5, mean_by_edit, mean_state
+from btr.models.edit_judging import EditJudgingT5, mean_by_edit, mean_states
 from btr.models.initial import load_initial_model
 from btr.models.load import load
 from btr.rerankers import load_reranker
@@ -40,8 +40,8 @@ def refusal(load, *arguments):
 
 def test_means_by_hand():
     states = torch.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 0.0]])
-    assert mean_state(states, 1, 3).tolist() == [4.0, 3.0]
-    assert mean_state(states, 2, 2).tolist() == [0.0, 0.0]
+    assert mean_states(states, [1, 2, 0], [3, 2, 1]).tolist() == [[4.0, 3.0], [0.0, 0.0], states[0].tolist()]
+    assert mean_states(states, [2], [2]).tolist() == [[0.0, 0.0]]
     means = mean_by_edit(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([2, 0, 2]), 4)
     assert means.tolist() == [2.0, 0.0, 2.5, 0.0]
     assert mean_by_edit(torch.zeros(0), torch.zeros(0, dtype=torch.long), 0).tolist() == []

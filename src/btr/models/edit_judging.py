@@ -7,6 +7,7 @@ edits of a candidate, where PLL needs a pass per token.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -79,17 +80,47 @@ def judge_spans(head: EditHead, spans: Sequence[EditSpan], rows: Sequence[Tensor
 
     `rows` are the decoder's states of each candidate, the start token's first; `source` are the encoder's.
     """
-    inserted = [mean_state(rows[span.candidate], span.start + 1, span.end + 1) for span in spans]
-    left = [rows[span.candidate][span.start] for span in spans]
-    right = [rows[span.candidate][span.end + 1] for span in spans]
-    removed = [mean_state(source, span.source_start, span.source_end) for span in spans]
-    log_odds: Tensor = head(*map(torch.stack, (inserted, left, right, removed)))
+    starts = list(accumulate(map(len, rows), initial=0))
+    positions = [span_positions(span, starts[span.candidate], 0) for span in spans]
+    return judge_positions(head, positions, torch.cat(list(rows)), source)
+
+
+def span_positions(span: EditSpan, row_start: int, source_start: int) -> tuple[int, int, int, int]:
+    """Return where an edit is among states that lie one after another.
+
+    The first two numbers are its pieces in the candidate whose states begin at `row_start`, the start token's first;
+    the others are its pieces in the source whose states begin at `source_start`.
+    """
+    return (
+        row_start + 1 + span.start,
+        row_start + 1 + span.end,
+        source_start + span.source_start,
+        source_start + span.source_end,
+    )
+
+
+def judge_positions(
+    head: EditHead, positions: Sequence[tuple[int, int, int, int]], decoder_states: Tensor, encoder_states: Tensor
+) -> Tensor:
+    """Return the log-odds of edits at these positions (`span_positions`) of the states of many texts."""
+    starts, ends, source_starts, source_ends = zip(*positions)
+    inserted = mean_states(decoder_states, starts, ends)
+    removed = mean_states(encoder_states, source_starts, source_ends)
+    left = decoder_states[[start - 1 for start in starts]]
+    log_odds: Tensor = head(inserted, left, decoder_states[list(ends)], removed)
     return log_odds
 
 
-def mean_state(states: Tensor, start: int, end: int) -> Tensor:
-    """Return the mean of some states; zeros if there are none."""
-    return states[start:end].mean(0) if end > start else torch.zeros_like(states[0])
+def mean_states(states: Tensor, starts: Sequence[int], ends: Sequence[int]) -> Tensor:
+    """Return the mean of the states from each start to its end; zeros where there are none.
+
+    All are added up in one step: a tensor per edit costs more time in the memory allocator than the decoder does.
+    """
+    counts = torch.tensor([end - start for start, end in zip(starts, ends)], device=states.device)
+    every = [position for start, end in zip(starts, ends) for position in range(start, end)]
+    owners = torch.arange(len(counts), device=states.device).repeat_interleave(counts)
+    sums = states.new_zeros(len(counts), states.shape[-1]).index_add(0, owners, states[every])
+    return sums / counts.clamp_min(1)[:, None]
 
 
 def mean_by_edit(log_odds: Tensor, edits: Tensor, count: int) -> Tensor:

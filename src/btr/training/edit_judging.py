@@ -5,6 +5,7 @@ that make it, as in `rerankers/edit_btr.py`; the loss is the logistic one agains
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, starmap
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from btr.models.config import start_token
-from btr.models.edit_judging import EditSpan, judge_spans, mean_by_edit
+from btr.models.edit_judging import EditSpan, judge_positions, mean_by_edit, span_positions
 from btr.models.training_decoder import encoder_and_decoder_states, make_decoder_batch
 from btr.rerankers.edit_btr import read_table
 from btr.training.flops import ExampleShape
@@ -78,23 +79,24 @@ class EditJudging(Objective):
         inputs = make_decoder_batch([list(example["source"]) for example in examples], rows, positions, self.padding,
                                     self.device)  # fmt: skip
         labels = torch.tensor([label for example in examples for label in example["labels"]], device=self.device)
-        spans = torch.tensor([[k, *span] for k, example in enumerate(examples) for span in example["spans"]])
-        lengths = torch.tensor([[k, len(row)] for k, group in enumerate(rows) for row in group])
-        edits = torch.tensor([len(example["labels"]) for example in examples])
-        return Batch(inputs, labels, len(labels), extra={"spans": spans, "lengths": lengths, "edits": edits})
+        located: list[tuple[int, int, int, int]] = []
+        edits: list[int] = []
+        row_start = first_edit = 0
+        for k, (example, group) in enumerate(zip(examples, rows)):
+            row_starts = list(accumulate(map(len, group), initial=row_start))
+            for span in starmap(EditSpan, example["spans"]):
+                located.append(span_positions(span, row_starts[span.candidate], k * inputs.sources.shape[1]))
+                edits.append(first_edit + span.edit)
+            row_start, first_edit = row_starts[-1], first_edit + len(example["labels"])
+        extra = {"positions": torch.tensor(located), "edits": torch.tensor(edits, device=self.device)}
+        return Batch(inputs, labels, len(labels), extra=extra)
 
     def loss(self, batch: Batch) -> Tensor:
         sources, states = encoder_and_decoder_states(self.model, batch.inputs)
-        rows = states.split(batch.extra["lengths"][:, 1].tolist())
-        numbers, every_span = batch.extra["lengths"][:, 0].tolist(), batch.extra["spans"].tolist()
-        log_odds = []
-        for k, count in enumerate(batch.extra["edits"].tolist()):
-            candidates = [row for row, number in zip(rows, numbers) if number == k]
-            spans = [EditSpan(*span) for number, *span in every_span if number == k]
-            judged = judge_spans(self.model.edit_head, spans, candidates, sources[k])
-            edits = torch.tensor([span.edit for span in spans], device=self.device)
-            log_odds.append(mean_by_edit(judged, edits, count))
-        return binary_cross_entropy_with_logits(torch.cat(log_odds).float(), batch.labels, reduction="sum")
+        positions = batch.extra["positions"].tolist()
+        judged = judge_positions(self.model.edit_head, positions, states, sources.flatten(0, 1))
+        log_odds = mean_by_edit(judged, batch.extra["edits"], len(batch.labels))
+        return binary_cross_entropy_with_logits(log_odds.float(), batch.labels, reduction="sum")
 
     def freeze_embeddings(self) -> None:
         self.model.get_input_embeddings().requires_grad_(False)
