@@ -214,5 +214,8 @@ def test_numbers_agree_with_their_nouns(tmp_path):
     for words in ("https://hub, 1 file\n", "of 1 source (1)", "1 pair of 1 sentence.", "1 stage,", "1 device of"):
         assert words in lines
     assert not re.search(r"\b1 \w+s\b", lines)
+    write_lines(tmp_path / "short.m2", ["S He", "A 0 2|||R:PRON|||She|||REQUIRED|||-NONE-|||0", ""])
+    with pytest.raises(InputError, match=r"but the sentence has only 1 token\.$"):
+        btr.clean(tmp_path / "short.m2", tmp_path / "out.m2")
     with pytest.raises(InputError, match="there are 1 file and 2 golds"):
         btr.tune_edits("a.jsonl", gold=["a.m2", "b.m2"])

@@ -209,6 +209,28 @@ def test_the_corpora_are_those_that_the_names_stand_for(data, name, tmp_path, mo
         assert result.counts["correct"] == result.counts["proposed"] == 0 < result.counts["gold"]
 
 
+def test_figures_on_fce_dev_say_that_it_is_another_file_than_the_set(data):
+    sentences = sum(1 for _ in read_m2(data / "fce" / "fce.dev.m2"))
+    assert sentences != SETS["fce-dev"].sentences
+    root = EXAMPLES.parent
+    readme = (root / "README.md").read_text()
+    assert f"`fce/fce.dev.m2` of `BTR_DATA`, {sentences:,} sentences" in readme
+    assert f"not the named set `fce-dev` ({SETS['fce-dev'].sentences:,}\nsentences" in readme
+    assert f"`fce/fce.dev.m2`, {sentences:,} sentences" in (root / "results" / "judge.md").read_text()
+    assert f"`fce/fce.dev.m2`, {sentences:,} sentences" in (root / "docs" / "evaluate.md").read_text()
+
+
+def test_the_docs_say_where_each_corpus_is_offered():
+    page = (EXAMPLES.parent / "docs" / "reproduce.md").read_text()
+    rows = [line.split("|") for line in page.partition("licence and registration")[2].split("\n\n")[0].splitlines()[2:]]
+    assert all(len(row) == 5 and "https://" in row[2] and row[3].strip() for row in rows)
+    corpora = " ".join(row[1] for row in rows)
+    for corpus in ("W&I+LOCNESS", "FCE", "NUCLE", "CoNLL-13", "CoNLL-14", "JFLEG", "CWEB", "C4-200M", "Lang-8"):
+        assert corpus in corpora
+    for named in SETS.values():
+        assert any(named.page in row[2] for row in rows)
+
+
 def test_the_levels_of_wi_dev_are_groups(data, tmp_path, monkeypatch):
     monkeypatch.setenv("BTR_DATA", str(data))
     sources = [sentence.source for path in locate_set("wi-dev").gold for sentence in read_m2(path)]

@@ -162,7 +162,9 @@ def check_tables(tables: Sequence[EditTable], gold: Gold, path: PathLike) -> Non
     """Refuse tables whose sources are not those of the gold."""
     metric = gold.metric
     if len(tables) != metric.size:
-        raise InputError(f"{path}: has {len(tables):,} sources, but {gold.name} has {metric.size:,} sentences.")
+        raise InputError(
+            f"{path}: has {count_of(len(tables), 'source')}, but {gold.name} has {count_of(metric.size, 'sentence')}."
+        )
     for number, table in enumerate(tables):
         if table.candidates.source.split() != metric.source(number).split():
             raise InputError(f"{path}: source {number + 1} is not that of {gold.name}; are both in order?")
