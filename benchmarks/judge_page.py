@@ -128,7 +128,8 @@ def make_page(figures: Mapping[str, Figures], labels: Sequence[str]) -> str:
         )
     return (
         HEAD.format(model=" and ".join(SHIPPED), settled="{:g} to {:g}".format(*SETTLED))
-        + "\n## What to expect of a judge\n\nF0.5 (M2 for CoNLL-13, ERRANT for W&I and FCE), GLEU for JFLEG.\n\n"
+        + "\n## What to expect of a judge\n\nF0.5 (M2 for CoNLL-13, ERRANT for W&I and FCE), GLEU for JFLEG. FCE dev "
+        + "is `fce/fce.dev.m2`, 2,255 sentences made anew\nfrom the release's JSON, not the named set `fce-dev`.\n\n"
         + main_table(figures)
         + "\nThe paper's BTR has 50.22 among its candidates, which come without log-probabilities.\n"
         + "\n## By cut-off\n\nThe judge of all three sets, its confidences cross-validated. "

@@ -45,6 +45,7 @@ from btr.metrics.results import breakdown_to_dict
 
 LEVELS = "ABC"
 SPEED_ON = "conll13"
+TABLE_WIDTH = 110  # so that names are not folded where there is no terminal
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def unchanged(sets: Iterable[Set]) -> dict[str, Any]:
 
 def print_rows(rows: Sequence[dict[str, Any]]) -> None:
     """A row a system, and the signatures."""
-    console = Console()
+    console = Console(width=max(Console().width, TABLE_WIDTH))
     columns = ["CoNLL-13", *(f"W&I {level}" for level in LEVELS), "all", "JFLEG", "per s", "per CPU s"]
     table = make_table("F0.5, GLEU", columns)
     for row in rows:

@@ -125,7 +125,15 @@ def test_standard_input():
         (["evaluate", "examples", "--gold", "examples/gold.m2"], "examples: is a folder"),
         (["clean", "examples/gold.m2", "-o", "no/where.m2"], "no/where.m2: cannot be written"),
         (["unknown"], "No such command 'unknown'"),
-        (["evaluate", "examples/base.txt", "--set", "conll15"], "conll15: no such set; the sets are conll13"),
+        (
+            ["evaluate", "examples/base.txt", "--set", "conll41"],
+            "conll41: no such set (did you mean conll14?); the sets",
+        ),
+        ([*EVALUATE, "--metric", "foo"], "--metric must be one of m2, errant, cleme, gleu, unchanged, all, not 'foo'."),
+        (
+            ["compare", "examples/base.txt", "examples/second.txt", "--metric", "Erant"],
+            "unchanged, all, not 'Erant' (did you mean errant?).",
+        ),
         ([*EVALUATE, "--metric", "all", "--oracle"], "--oracle is for a single metric"),
         ([*EVALUATE, "--clean", "examples/base.txt"], "--clean is for a report; add --metric all"),
         ([*EVALUATE, "examples/base.txt", "--metric", "all"], "'btr compare' takes those of several systems"),

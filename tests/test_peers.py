@@ -17,7 +17,7 @@ from served import scripted, served
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import checkers
 from checkers import LanguageToolServer, Quire, load_peers
-from peers import Set, check, corrections, measure
+from peers import Set, check, corrections, measure, print_rows
 from plain_text import Finding, apply, as_text, correct, glue, make_tokeniser, matters
 
 from btr.errors import InputError
@@ -261,6 +261,30 @@ def test_quire_with_its_model():
     assert peer.find("This is an test.") == [Finding(8, 10, "a", "mechanics")]
     assert run(peer, "She have two dogs .") == "She has two dogs ."
     assert run(peer, "That is fine , its a nice day .") == "That is fine , it 's a nice day ."
+
+
+def test_names_are_not_folded_in_the_table(capsys):
+    groups = {"by": {"group": {level: {"scores": {"f0.5": 1.0}} for level in "ABC"}}}
+    score = {"scores": {"f0.5": 1.0}, "signature": "m2|…"}
+    row = {
+        "name": "LingoTweaker, American, no style",
+        "scores": {"conll13": score, "wi": score | groups, "jfleg": score},
+    }
+    print_rows([row | {"sentences_per_second": 151.0}])
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "LingoTweaker, American, no style" in line]
+    assert line.split()[-8:] == ["1.00"] * 6 + ["151", "–"]
+
+
+def test_the_readme_has_the_best_row_of_each_peer():
+    """The page has what peers.py printed; the README takes one row per peer from it."""
+    root = Path(__file__).parents[1]
+    page, readme = ((root / name).read_text() for name in ("results/peers.md", "README.md"))
+    assert "python benchmarks/peers.py" in page
+    for peer in ("Harper", "LingoTweaker", "Quire"):
+        (row,) = [line.split("|") for line in readme.splitlines() if line.startswith(f"| {peer}")]
+        printed = [line.split()[-8:] for line in page.splitlines() if line.startswith(f" {peer}")]
+        assert [cell.strip() for cell in (row[2], row[3], row[5])] in [[each[0], each[4], each[5]] for each in printed]
+        assert all(float(speed) > 0 for each in printed for speed in each[-2:])
 
 
 def last_score(row):

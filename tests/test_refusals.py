@@ -2,16 +2,22 @@
 
 import json
 import math
+import re
 import shlex
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 import btr
 from btr import Settings
 from btr.candidates.decoding import DecodingSettings
+from btr.cli.costs import print_study_cost
+from btr.cli.tables import print_cross_fitted, print_pushed, print_written_errors
 from btr.corpus import write_lines
 from btr.errors import InputError
 from btr.rerankers import load_reranker
@@ -108,8 +114,9 @@ def test_other_options_are_finite(value, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("correct", "--cutoff", "nan"), "cutoff can't be nan."),
-        (("correct", "--profile", "paper", "--threshold", "inf"), "threshold can't be inf."),
+        (("correct", "--cutoff", "nan"), "Invalid value for '--cutoff': must be a number from 0 to 1, not nan;"),
+        (("correct", "--threshold", "7"), "Invalid value for '--threshold': must be a number from 0 to 1, not 7;"),
+        (("rerank", "e.jsonl", "--threshold", "x"), "Invalid value for '--threshold': must be a number from 0 to 1"),
         (
             ("generate", "s.txt", "--model", "m", "-o", "o", "--length-penalty", "nan"),
             "length_penalty must be a finite",
@@ -117,6 +124,7 @@ def test_other_options_are_finite(value, tmp_path):
         (("correct", "--judge", ""), "the name of the judge is empty; name a file that 'btr tune --edits' wrote."),
         (("correct", "--threshold", "0.5"), "--threshold is for choosing among whole candidates, but the profile"),
         (("rerank", "e.jsonl", "--judge", ""), "the name of the judge is empty"),
+        (("tune", "--edits", "e.jsonl", "--gold", "g.m2", "--judge", ""), "the name of the judge is empty"),
     ],
 )
 def test_on_the_command_line(arguments, message, tmp_path):
@@ -195,5 +203,19 @@ def test_numbers_agree_with_their_nouns(tmp_path):
     assert [count_of(number, "file") for number in (0, 1, 2, 1000)] == ["0 files", "1 file", "2 files", "1,000 files"]
     write_lines(tmp_path / "gold.m2", ["S He goes .", ""])
     assert run("clean", tmp_path / "gold.m2", "-o", tmp_path / "out.m2").stderr.startswith("1 sentence written to ")
+    printed = StringIO()
+    console = Console(file=printed, width=120)
+    print_pushed(SimpleNamespace(url="https://hub", files=["a"]), console)
+    print_cross_fitted(SimpleNamespace(sources=[1], candidates="c", gold="g"), console)
+    print_written_errors(SimpleNamespace(pairs=1, sentences=1, dropped={}, signature="s"), console)
+    stage = SimpleNamespace(stage="train", what="w", is_done=False, sentences=1, tokens=1, flops=1.0, hours=1.0)
+    print_study_cost(SimpleNamespace(stages=[stage], devices=1, flops_per_second=1.0, hours=1.0), console)
+    lines = printed.getvalue()
+    for words in ("https://hub, 1 file\n", "of 1 source (1)", "1 pair of 1 sentence.", "1 stage,", "1 device of"):
+        assert words in lines
+    assert not re.search(r"\b1 \w+s\b", lines)
+    write_lines(tmp_path / "short.m2", ["S He", "A 0 2|||R:PRON|||She|||REQUIRED|||-NONE-|||0", ""])
+    with pytest.raises(InputError, match=r"but the sentence has only 1 token\.$"):
+        btr.clean(tmp_path / "short.m2", tmp_path / "out.m2")
     with pytest.raises(InputError, match="there are 1 file and 2 golds"):
         btr.tune_edits("a.jsonl", gold=["a.m2", "b.m2"])

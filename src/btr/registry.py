@@ -6,13 +6,19 @@ A distribution adds an entry without any change here, by an entry point in its `
     wordrate = "my_package.wordrate:WordRate"
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar, cast
 
 from btr.errors import InputError
+from btr.wording import did_you_mean
 
 T = TypeVar("T")
+
+
+def unknown_name(what: str, name: str, known: Sequence[str]) -> InputError:
+    """Return the error for a name that is not known; `what` is what it should name."""
+    return InputError(f"{what} must be one of {', '.join(known)}, not {name!r}{did_you_mean(name, known)}.")
 
 
 class Registry(Generic[T]):
@@ -49,7 +55,7 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         if name not in self:
-            raise InputError(f"{self.noun} must be one of {', '.join(self.names())}, not {name!r}.")
+            raise unknown_name(self.noun, name, self.names())
         entry = self._entries[name]
         if isinstance(entry, EntryPoint):
             entry = self._entries[name] = self._load(entry)

@@ -107,5 +107,5 @@ def test_another_file_is_no_file_of_edit_tables(tmp_path, first):
 
 def test_a_file_that_was_cut_short_is_noticed(tmp_path):
     path = write_tables(tmp_path / "e.jsonl", [ONE], "lm", sources=2)
-    with pytest.raises(InputError, match="has 1 sources, but its header says 2; was it cut short"):
+    with pytest.raises(InputError, match="has 1 source, but its header says 2; was it cut short"):
         list(read_edit_tables(path)[1])

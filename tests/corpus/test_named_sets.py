@@ -1,11 +1,14 @@
 """Test sets by name: which files they are, and what is said where one is missing or another file."""
 
 import hashlib
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import btr
+from btr.cli.reports import print_set_list
 from btr.corpus import write_lines
 from btr.corpus.m2 import read_m2
 from btr.corpus.named_sets import SETS, NamedSet, SetFile, list_sets, locate_set
@@ -89,7 +92,8 @@ def test_without_a_hash_the_sentences_are_counted(folders):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"test_set": "conll15"}, "conll15: no such set; the sets are conll13, conll14, "),
+        ({"test_set": "conll41"}, r"^conll41: no such set \(did you mean conll14\?\); the sets are conll13, conll14, "),
+        ({"test_set": "nonsense"}, "^nonsense: no such set; the sets are conll13, conll14, "),
         ({"test_set": "bea19-test"}, "bea19-test: its gold is not public; 'btr export' packs"),
         ({"test_set": "tiny", "gold": GOLD}, "--set tiny has its own files; leave out --gold"),
         ({"test_set": "tiny", "source": GOLD}, "--set tiny has its own files; leave out --source"),
@@ -145,6 +149,49 @@ def test_the_list_says_what_is_here(folders):
     assert not listed["bea19-test"].has_gold
 
 
+def problems(name):
+    (listed,) = [one for one in list_sets() if one.name == name]
+    return [file.problem for file in listed.files]
+
+
+def test_the_list_says_which_files_are_refused(folders, monkeypatch):
+    """By the hash where it is known, else by the number of sentences; `--set` would refuse the same files."""
+    files = {name: (EXAMPLES / name).read_text() for name in ("source.txt", "reference0.txt", "reference1.txt")}
+    source, first, second = files.values()
+    put(folders, "data/tiny/gold.m2", GOLD.read_text() + "\n")
+    assert problems("tiny") == ["other version"]
+    put(folders, "data/tiny/gold.m2", GOLD.read_text())
+    assert problems("tiny") == [None]
+    put(folders, "data/loose/in.txt", source)
+    put(folders, "data/loose/ref0", first)
+    assert problems("loose") == [None, None, None]  # one is missing, and nothing is wrong with the others
+    put(folders, "data/loose/ref0", first + "One more .\n")
+    assert problems("loose") == [None, "other version", None]
+    put(folders, "data/loose/ref0", first)
+    put(folders, "data/loose/ref1", second + "One more .\n")
+    assert problems("loose") == [None, None, "other version"]
+    (folders / "data/loose/ref1").write_bytes(b"\xff\xfe\n")
+    assert problems("loose") == [None, None, "unreadable"]
+    parts = tuple(SetFile(f"parts/{k}.m2", f"{k}.m2") for k in range(2))
+    monkeypatch.setitem(SETS, "parts", NamedSet("errant", 40, "https://parts.example", gold=parts))
+    for k in range(2):
+        put(folders, f"data/parts/{k}.m2", GOLD.read_text())
+    assert problems("parts") == [None, None]  # together they have the set's sentences
+    put(folders, "data/parts/1.m2", "S One .\n")
+    assert problems("parts") == ["other version"] * 2
+    put(folders, "data/parts/1.m2", "no M2\n")
+    assert problems("parts") == [None, "unreadable"]
+
+
+def test_a_refused_file_is_no_yes_in_the_table(folders):
+    put(folders, "data/tiny/gold.m2", GOLD.read_text() + "\n")
+    printed = StringIO()
+    print_set_list([one for one in list_sets() if one.name in ("tiny", "loose")], Console(file=printed, width=120))
+    (row,) = [line for line in printed.getvalue().splitlines() if "tiny/gold.m2" in line]
+    assert row.endswith(" other version ")
+    assert not row.count("yes")
+
+
 @pytest.mark.parametrize("name", ["conll13", "wi-dev", "cweb-g-dev", "cweb-s-dev", "jfleg-dev"])
 def test_the_corpora_are_those_that_the_names_stand_for(data, name, tmp_path, monkeypatch):
     monkeypatch.setenv("BTR_DATA", str(data))
@@ -160,6 +207,28 @@ def test_the_corpora_are_those_that_the_names_stand_for(data, name, tmp_path, mo
     assert result.signature.startswith(f"{located.metric}|set:{name}|")
     if located.gold:
         assert result.counts["correct"] == result.counts["proposed"] == 0 < result.counts["gold"]
+
+
+def test_figures_on_fce_dev_say_that_it_is_another_file_than_the_set(data):
+    sentences = sum(1 for _ in read_m2(data / "fce" / "fce.dev.m2"))
+    assert sentences != SETS["fce-dev"].sentences
+    root = EXAMPLES.parent
+    readme = (root / "README.md").read_text()
+    assert f"`fce/fce.dev.m2` of `BTR_DATA`, {sentences:,} sentences" in readme
+    assert f"not the named set `fce-dev` ({SETS['fce-dev'].sentences:,}\nsentences" in readme
+    assert f"`fce/fce.dev.m2`, {sentences:,} sentences" in (root / "results" / "judge.md").read_text()
+    assert f"`fce/fce.dev.m2`, {sentences:,} sentences" in (root / "docs" / "evaluate.md").read_text()
+
+
+def test_the_docs_say_where_each_corpus_is_offered():
+    page = (EXAMPLES.parent / "docs" / "reproduce.md").read_text()
+    rows = [line.split("|") for line in page.partition("licence and registration")[2].split("\n\n")[0].splitlines()[2:]]
+    assert all(len(row) == 5 and "https://" in row[2] and row[3].strip() for row in rows)
+    corpora = " ".join(row[1] for row in rows)
+    for corpus in ("W&I+LOCNESS", "FCE", "NUCLE", "CoNLL-13", "CoNLL-14", "JFLEG", "CWEB", "C4-200M", "Lang-8"):
+        assert corpus in corpora
+    for named in SETS.values():
+        assert any(named.page in row[2] for row in rows)
 
 
 def test_the_levels_of_wi_dev_are_groups(data, tmp_path, monkeypatch):

@@ -222,12 +222,13 @@ def test_sources_may_be_m2_and_outputs_compressed(files, tmp_path):
         ({"output": "no/out.txt"}, "out.txt: cannot be written; is no a folder"),
         ({"votes": 0}, "an edit can't need 0 votes of 2 systems; choose 1 to 2."),
         ({"votes": 3}, "an edit can't need 3 votes of 2 systems; choose 1 to 2."),
-        ({"cutoff": 0.5}, "a cut-off needs a judge; name one, or say how many votes an edit needs."),
-        ({"judge": "judge.json", "votes": 1}, "a judge decides by its confidence; leave out the votes, or the judge."),
+        ({"cutoff": 0.5}, "--cutoff needs a judge; name one with --judge, or say with --votes how many systems"),
+        ({"judge": "judge.json", "votes": 1}, "--judge decides by its confidence; leave out --votes or --judge."),
         ({"judge": "judge.json", "cutoff": 1.5}, "the cut-off is a probability, from 0 to 1, not 1.5."),
         ({"judge": "lm.json"}, "lm.json: has no judge for 2 systems that asks no reranker; fit one with"),
         ({"judge": "three.json"}, "three.json: has no judge for 2 systems that asks no reranker; fit one with"),
         ({"judge": "no.json"}, "no.json: no such file"),
+        ({"judge": ""}, "the name of the judge is empty; name a file that 'btr tune --edits' wrote."),
     ],
 )
 def test_what_is_refused(files, tmp_path, monkeypatch, change, message):

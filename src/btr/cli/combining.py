@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from btr.cli.options import Json, Judge, Processes, app, say, show
+from btr.cli.options import Json, Judge, Processes, app, parse_fraction, say, show
 from btr.errors import InputError
 
 
@@ -22,7 +22,12 @@ def combine(
     ] = None,
     judge: Judge = None,
     cutoff: Annotated[
-        float | None, typer.Option(help="For --judge: make edits of at least this confidence (default: 0.4).")
+        float | None,
+        typer.Option(
+            parser=parse_fraction,
+            metavar="FLOAT",
+            help="For --judge: make edits of at least this confidence (default: 0.4).",
+        ),
     ] = None,
     candidates: Annotated[
         str | None,

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from btr.cli.tables import make_table
+from btr.wording import count_of
 
 if TYPE_CHECKING:  # needs torch
     from btr.studies.study_cost import StudyCost
@@ -36,7 +37,7 @@ def print_cost(cost: "TrainingCost", console: Console) -> None:
     for label, cell in ROWS.items():
         table.add_row(label, *map(cell, cost.stages))
     console.print(table)
-    devices = f"{cost.devices} device{'s' if cost.devices > 1 else ''}"
+    devices = count_of(cost.devices, "device")
     total = f", {hours(cost.hours)} in all" if len(cost.stages) > 1 else ""
     console.print(f"Hours on {devices} of {cost.flops_per_second:.2g} FLOP/s each{total}.", soft_wrap=True)
     if expected := [stage.recipe for stage in cost.stages if stage.data == "expected"]:
@@ -57,8 +58,8 @@ def print_study_cost(cost: "StudyCost", console: Console) -> None:
     for kind in dict.fromkeys(stage.stage for stage in left if stage.sentences):
         own = [stage for stage in left if stage.stage == kind]
         total = hours(sum(stage.hours for stage in own))
-        console.print(f"{kind}: {len(own)} stages, hours: {total}", highlight=False)
-    devices = f"{cost.devices} device{'s' if cost.devices > 1 else ''}"
+        console.print(f"{kind}: {count_of(len(own), 'stage')}, hours: {total}", highlight=False)
+    devices = count_of(cost.devices, "device")
     rate = f"{cost.flops_per_second:.2g} FLOP/s"
     console.print(f"Hours on {devices} of {rate} each: {hours(cost.hours)} in all.", soft_wrap=True)
     console.print(

@@ -83,6 +83,7 @@ def evaluate(
     import btr
     from btr.cli.tables import print_evaluation
 
+    check_metric(metric)
     if metric == ALL:
         refuse_options(context, ("oracle", "by", "groups"), "is for a single metric; leave it out with --metric all.")
         if len(hypotheses) > 1:
@@ -141,6 +142,7 @@ def compare(
     from btr.cli.reports import print_systems
     from btr.cli.tables import print_comparison
 
+    check_metric(metric)
     if metric == ALL:
         report([first, *others], test_set, gold, source, reference, clean, clean_output, rank, mode, beta, resamples,
                processes, as_json)  # fmt: skip
@@ -161,6 +163,15 @@ def compare(
         processes=processes,
     )
     show(result, as_json, print_comparison if len(others) == 1 else print_systems)
+
+
+def check_metric(metric: str | None) -> None:
+    """Refuse an unknown metric before any file is read."""
+    from btr.metrics import METRICS
+    from btr.registry import unknown_name
+
+    if metric is not None and metric != ALL and metric not in METRICS:
+        raise unknown_name("--metric", metric, [*METRICS.names(), ALL])
 
 
 def report(

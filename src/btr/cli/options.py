@@ -1,6 +1,7 @@
 """What commands share: the application, options that several of them have, and how results are shown."""
 
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def parse_fraction(text: str) -> float:
+    """Return a number from 0 to 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise typer.BadParameter(f"must be a number from 0 to 1, not {text}.")
+    return number
+
 
 Metric = Annotated[str, typer.Option(help="m2, errant, gleu, or a metric that another package has registered.")]
 ReportMetric = Annotated[
@@ -67,7 +80,12 @@ OptionalProfile = Annotated[
     str | None, typer.Option(help="The settings by this name that stand beside the model, e.g. paper.")
 ]
 Threshold = Annotated[
-    float | None, typer.Option(help="How much f must rise above the base candidate's (default: the profile's, or 0).")
+    float | None,
+    typer.Option(
+        parser=parse_fraction,
+        metavar="FLOAT",
+        help="How much f must rise above the base candidate's (default: the profile's, or 0).",
+    ),
 ]
 Written = Annotated[int | None, typer.Option(min=1, help="How many candidates are written (default: the profile's).")]
 Top = Annotated[int | None, typer.Option(min=1, help="How many candidates are reranked (default: the profile's).")]
@@ -129,7 +147,12 @@ def is_first_process() -> bool:
 
 
 Cutoff = Annotated[
-    float | None, typer.Option(help="Decide edit by edit: make edits of at least this confidence, from 0 to 1.")
+    float | None,
+    typer.Option(
+        parser=parse_fraction,
+        metavar="FLOAT",
+        help="Decide edit by edit: make edits of at least this confidence, from 0 to 1.",
+    ),
 ]
 Judge = Annotated[
     str | None, typer.Option(metavar="JUDGE.json", help="The judge that decides edit by edit; tune adapts it.")

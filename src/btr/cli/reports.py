@@ -84,16 +84,15 @@ def print_notes(result: Comparison, console: Console) -> None:
 
 
 def print_set_list(sets: Sequence[ListedSet], console: Console) -> None:
-    """Print each set with its files: the hash, and whether the file is here; then who offers the files."""
+    """Print each set with its files: the hash, whether it is here and the right one; then who offers them."""
     table = narrow_table("set", ["metric", "size"])
     for column in ("file", "SHA-256", "here"):
         table.add_column(column, overflow="fold")
     for one in sets:
         head = [one.name, one.metric if one.has_gold else "no gold", f"{one.sentences:,}"]
         for file in one.files:
-            table.add_row(
-                *head, file.path, file.sha256[:8] if file.sha256 else "unknown", "yes" if file.found else "no"
-            )
+            here = file.problem or ("yes" if file.found else "no")
+            table.add_row(*head, file.path, file.sha256[:8] if file.sha256 else "unknown", here)
             head = [""] * 3
     console.print(table)
     folders = " or ".join(map(str, set_folders()))

@@ -89,7 +89,7 @@ def print_comparison(result: Comparison, console: Console) -> None:
     console.print(table)
     sentences = result.sentences
     console.print(
-        f"{sentences.changed:,} of {sentences.all:,} sentences differ: {sentences.better:,} better and "
+        f"{sentences.changed:,} of {count_of(sentences.all, 'sentence')} differ: {sentences.better:,} better and "
         f"{sentences.worse:,} worse in B."
     )
     print_signature(result.a.signature, console)
@@ -177,7 +177,9 @@ def print_generated(result: "Generated", console: Console) -> None:
 def print_cross_fitted(result: "CrossFitted", console: Console) -> None:
     """Print what was written, and how many sources each model had not seen."""
     sizes = " + ".join(f"{size:,}" for size in result.sources)
-    console.print(f"Candidates of {sum(result.sources):,} sources ({sizes}): {result.candidates}", soft_wrap=True)
+    console.print(
+        f"Candidates of {count_of(sum(result.sources), 'source')} ({sizes}): {result.candidates}", soft_wrap=True
+    )
     console.print(f"Gold: {result.gold}", soft_wrap=True)
 
 
@@ -185,7 +187,7 @@ def print_written_errors(result: "WrittenErrors", console: Console) -> None:
     """Print how many pairs were written, and why others were dropped."""
     from btr.training.write_errors import DROPPED
 
-    console.print(f"{result.pairs:,} pairs of {result.sentences:,} sentences.")
+    console.print(f"{count_of(result.pairs, 'pair')} of {count_of(result.sentences, 'sentence')}.")
     for reason, number in result.dropped.items():
         console.print(f"Dropped: {number:,} {DROPPED[reason]} ({reason}).", soft_wrap=True)
     print_signature(result.signature, console)
@@ -229,7 +231,7 @@ def print_fetched(result: "Fetched", console: Console) -> None:
 
 def print_pushed(result: "Pushed", console: Console) -> None:
     """Print where a model was uploaded to."""
-    console.print(f"Model: {result.url}, {len(result.files)} files", highlight=False, soft_wrap=True)
+    console.print(f"Model: {result.url}, {count_of(len(result.files), 'file')}", highlight=False, soft_wrap=True)
 
 
 def print_study(result: StudyReport, console: Console) -> None:

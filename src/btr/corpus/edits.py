@@ -14,6 +14,7 @@ from btr.corpus.files import PathLike, read_lines
 from btr.corpus.parallel import parse_json
 from btr.corpus.scores import Header, parse_header
 from btr.errors import InputError
+from btr.wording import count_of
 
 
 class EditKey(NamedTuple):
@@ -128,7 +129,8 @@ def read_edit_tables(path: PathLike) -> tuple[Header, Iterator[EditTable]]:
             yield EditTable.from_dict(parse_json(line, path, number), len(header.rerankers), where)
         if record.get("sources") not in (None, number - 1):
             raise InputError(
-                f"{path}: has {number - 1} sources, but its header says {record['sources']}; was it cut short?"
+                f"{path}: has {count_of(number - 1, 'source')}, but its header says {record['sources']}; "
+                "was it cut short?"
             )
 
     return header, tables()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from btr.corpus.files import PathLike, read_lines, writing
 from btr.errors import InputError
+from btr.wording import count_of
 
 NONE = "-NONE-"
 DETECTION_ONLY = frozenset({"Um", "UNK"})
@@ -106,7 +107,9 @@ def _parse_edit(line: str, length: int, where: str) -> tuple[int, Edit | None]:
     if end < start:
         raise InputError(f"{where}: the edit ends ({end}) before it starts ({start}).")
     if end > length:
-        raise InputError(f"{where}: the edit reaches token {end}, but the sentence has only {length} tokens.")
+        raise InputError(
+            f"{where}: the edit reaches token {end}, but the sentence has only {count_of(length, 'token')}."
+        )
     corrections = tuple("" if c == NONE else c.strip() for c in correction.split("||"))
     return annotator, Edit(start, end, kind, corrections, required, comment)
 

@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from btr.corpus.files import file_sha256, user_cache
+from btr.corpus.files import file_sha256, read_text, user_cache
+from btr.corpus.m2 import read_m2
 from btr.errors import InputError
 from btr.records import Record
+from btr.wording import count_of, did_you_mean
 
 NUS13 = "https://www.comp.nus.edu.sg/~nlp/conll13st.html"
 NUS14 = "https://www.comp.nus.edu.sg/~nlp/conll14st.html"
 BEA = "https://www.cl.cam.ac.uk/research/nl/bea2019st/"
 JFLEG = "https://github.com/keisks/jfleg"
 CWEB = "https://github.com/SimonHFL/CWEB"
+OTHER_VERSION, UNREADABLE = "other version", "unreadable"  # what the list says of files that `--set` refuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,7 @@ class ListedFile(Record):
     release: str
     found: str | None = None
     sha256: str | None = None
+    problem: str | None = None  # why `--set` refuses the file, in a word or two
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +154,44 @@ def list_sets() -> list[ListedSet]:
             named.sentences,
             bool(named.gold or named.references),
             named.page,
-            tuple(ListedFile(file.path, file.release, _found(file), file.sha256) for file in named.files),
+            _list_files(named),
         )
         for name, named in SETS.items()
     ]
 
 
-def _found(file: SetFile) -> str | None:
-    path = find_file(file)
-    return None if path is None else str(path)
+def _list_files(named: NamedSet) -> tuple[ListedFile, ...]:
+    """Return the files of a set, each with where it is and why `--set` refuses it."""
+    paths = [find_file(file) for file in named.files]
+    problems = [_problem(path, file, named) for path, file in zip(paths, named.files)]
+    is_hashed = all(file.sha256 for file in named.files)
+    if named.gold and not is_hashed and all(paths) and not any(problems):  # several M2 files form one corpus
+        total = sum(_count_sentences(path) for path in paths if path)
+        if total != named.sentences:
+            problems = [None if file.sha256 else OTHER_VERSION for file in named.files]
+    return tuple(
+        ListedFile(file.path, file.release, str(path) if path else None, file.sha256, problem)
+        for path, file, problem in zip(paths, named.files, problems)
+    )
+
+
+def _problem(path: Path | None, file: SetFile, named: NamedSet) -> str | None:
+    """Return what is wrong with a file by itself; None if nothing is, or the file is missing."""
+    if path is None:
+        return None
+    try:
+        if file.sha256:
+            is_right = file_sha256(path) == file.sha256
+        else:
+            is_right = _count_sentences(path) == named.sentences or bool(named.gold)
+    except (InputError, OSError):
+        return UNREADABLE
+    return None if is_right else OTHER_VERSION
+
+
+def _count_sentences(path: Path) -> int:
+    """Return how many sentences an M2 or a text file has."""
+    return sum(1 for _ in (read_m2(path) if path.suffix == ".m2" else read_text(path)))
 
 
 def set_folders() -> list[Path]:
@@ -175,7 +208,7 @@ def find_file(file: SetFile) -> Path | None:
 def locate_set(name: str) -> LocatedSet:
     """Return the files of a set; refuse if one is missing, or is not the one that the name stands for."""
     if name not in SETS:
-        raise InputError(f"{name}: no such set; the sets are {', '.join(SETS)}.")
+        raise InputError(f"{name}: no such set{did_you_mean(name, SETS)}; the sets are {', '.join(SETS)}.")
     named = SETS[name]
     if not named.gold and not named.references:
         raise InputError(
@@ -208,7 +241,7 @@ def check_sentences(located: LocatedSet, sentences: int) -> None:
     """Refuse files with another number of sentences than the set has."""
     if sentences != located.sentences:
         raise InputError(
-            f"{located.name}: has {located.sentences:,} sentences, but "
+            f"{located.name}: has {count_of(located.sentences, 'sentence')}, but "
             f"{' + '.join(map(str, located.gold or [located.source]))} has {sentences:,}; get the file that the name "
             "stands for ('btr evaluate --list-sets'), or score against this one without --set."
         )

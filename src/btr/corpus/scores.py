@@ -14,6 +14,7 @@ from btr.corpus.files import PathLike, read_lines
 from btr.corpus.parallel import parse_json
 from btr.errors import InputError
 from btr.records import Record
+from btr.wording import count_of
 
 Scores = tuple[float | None, ...]  # one per candidate; None for a candidate that could not be scored
 
@@ -83,7 +84,8 @@ def read_scores(path: PathLike) -> tuple[Header, Iterator[Scored]]:
             yield Scored.from_dict(parse_json(line, path, number), len(header.rerankers), where)
         if record.get("sources") not in (None, number - 1):
             raise InputError(
-                f"{path}: has {number - 1} sources, but its header says {record['sources']}; was it cut short?"
+                f"{path}: has {count_of(number - 1, 'source')}, but its header says {record['sources']}; "
+                "was it cut short?"
             )
 
     return header, rows()

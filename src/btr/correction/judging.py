@@ -133,5 +133,5 @@ def refuse_options(options: Mapping[str, object], profile: str) -> None:
     if given:
         raise InputError(
             f"--{given[0]} is for choosing among whole candidates, but the profile {profile} decides edit by edit; "
-            f"use the cut-off, the profile {PAPER}, or name a reranker."
+            f"use --cutoff, --profile {PAPER}, or --reranker."
         )

@@ -136,12 +136,14 @@ def combine(
     decision: Vote | JudgedVote
     if judge is None:
         if cutoff is not None:
-            raise InputError("a cut-off needs a judge; name one, or say how many votes an edit needs.")
+            raise InputError(
+                "--cutoff needs a judge; name one with --judge, or say with --votes how many systems must make an edit."
+            )
         decision = Vote(check_votes(votes, len(paths)))
         note = None
     else:
         if votes is not None:
-            raise InputError("a judge decides by its confidence; leave out the votes, or the judge.")
+            raise InputError("--judge decides by its confidence; leave out --votes or --judge.")
         settings = Settings(cutoff=DEFAULT_CUTOFF if cutoff is None else cutoff)
         judges, note = find_judges(judge, len(paths))
         decision = JudgedVote(judges, settings)

@@ -13,6 +13,7 @@ from btr.decisions.settings import Settings
 from btr.errors import InputError
 from btr.metrics.base import Array, Metric
 from btr.metrics.results import Score
+from btr.wording import count_of
 
 
 class DecisionGrid:
@@ -131,7 +132,7 @@ class DecisionGrid:
 def check_rows(metric: Metric, rows: Sequence[Scored]) -> None:
     """Refuse scores whose sources are not those of the gold."""
     if len(rows) != metric.size:
-        raise InputError(f"the gold has {metric.size:,} sentences, but the scores have {len(rows):,}.")
+        raise InputError(f"the gold has {count_of(metric.size, 'sentence')}, but the scores have {len(rows):,}.")
     for number, row in enumerate(rows):
         if row.candidates.source.split() != metric.source(number).split():
             raise InputError(

@@ -16,6 +16,7 @@ from btr.metrics.gold import load_gold
 from btr.metrics.results import Score
 from btr.records import Record
 from btr.resume import check_output
+from btr.wording import count_of
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,6 @@ def describe_missing_features(judges: Judges, tables: Sequence[EditTable], reran
         return None
     names = ", ".join(name for name in wanted if any(name in each for each in missing))
     return (
-        f"{names}: not known of the edits of {count:,} of {len(with_edits):,} sentences; "
+        f"{names}: not known of the edits of {count:,} of {count_of(len(with_edits), 'sentence')}; "
         "a judge that was fitted without them decides about these."
     )

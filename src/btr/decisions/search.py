@@ -11,6 +11,7 @@ from btr.decisions.settings import Settings
 from btr.errors import InputError
 from btr.metrics.base import Array
 from btr.metrics.results import Score
+from btr.wording import count_of
 
 THRESHOLDS = tuple(k / 10 for k in range(11))  # the paper's; at 1 the base candidate always stays
 WEIGHTS = 0.0, *(2.0**k for k in range(-5, 5))  # that a kind of reranker may have in a mixture
@@ -80,7 +81,7 @@ def rank(pair: tuple[float, Settings]) -> tuple[float, float]:
 def cross_validate(grid: DecisionGrid, space: SearchSpace, folds: int = 10) -> CrossValidated:
     """Decide each fold with the settings that are best on the others; of ten folds, each has every tenth sentence."""
     if not 2 <= folds <= len(grid.rows):
-        raise InputError(f"there are {len(grid.rows):,} sentences; they can't be dealt into {folds} folds.")
+        raise InputError(f"{count_of(len(grid.rows), 'sentence')} can't be dealt into {folds} folds.")
     numbers = np.arange(len(grid.rows))
     choices = np.zeros(len(numbers), dtype=np.int64)
     settings = []

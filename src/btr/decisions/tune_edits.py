@@ -11,7 +11,7 @@ from btr.corpus.files import PathLike, Paths, as_paths
 from btr.decisions.calibration import Calibration, calibrate
 from btr.decisions.edit_table import choose_edits, edited_text
 from btr.decisions.fit_judge import LabelledSet, fit_judges, label_edits, wanted_judges
-from btr.decisions.judge import ASK_ABOUT_ALL, Judge, Judges, check_settled, read_judges, write_judges
+from btr.decisions.judge import ASK_ABOUT_ALL, Judge, Judges, check_judge_name, check_settled, read_judges, write_judges
 from btr.errors import InputError
 from btr.metrics import significance
 from btr.metrics.base import Array
@@ -91,6 +91,8 @@ def tune_edits(
     confidences, the last reranker is asked only about edits that a judge without it gives a confidence in between.
     """
     check_settled(settled, "the bounds")
+    if judge is not None:
+        check_judge_name(judge)
     paths, golds = as_paths(tables), as_paths(gold)
     if not cutoffs or not all(0 <= cutoff <= 1 for cutoff in cutoffs):
         raise InputError("the cut-offs are probabilities, from 0 to 1.")
@@ -160,7 +162,9 @@ def check_tables(tables: Sequence[EditTable], gold: Gold, path: PathLike) -> Non
     """Refuse tables whose sources are not those of the gold."""
     metric = gold.metric
     if len(tables) != metric.size:
-        raise InputError(f"{path}: has {len(tables):,} sources, but {gold.name} has {metric.size:,} sentences.")
+        raise InputError(
+            f"{path}: has {count_of(len(tables), 'source')}, but {gold.name} has {count_of(metric.size, 'sentence')}."
+        )
     for number, table in enumerate(tables):
         if table.candidates.source.split() != metric.source(number).split():
             raise InputError(f"{path}: source {number + 1} is not that of {gold.name}; are both in order?")

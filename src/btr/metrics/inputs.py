@@ -9,6 +9,7 @@ from btr.corpus.m2 import Sentence, read_m2
 from btr.corpus.named_sets import LocatedSet
 from btr.corpus.parallel import read_references
 from btr.errors import InputError
+from btr.wording import count_of
 
 # The kinds of files that a metric may need: what they hold, and how messages ask for them.
 CONTENT = {"gold": "gold", "source": "sources", "reference": "references"}
@@ -75,7 +76,7 @@ class MetricFiles:
             for number, row in enumerate(rows, 1):
                 if len(row) != len(rows[0]) or not row:
                     raise InputError(
-                        f"{path}, line {number}: has {len(row)} references, but line 1 has {len(rows[0])}; "
+                        f"{path}, line {number}: has {count_of(len(row), 'reference')}, but line 1 has {len(rows[0])}; "
                         "every sentence needs the same number, at least one."
                     )
         return [tuple(reference for row in rows for reference in row) for rows in zip(*files)]

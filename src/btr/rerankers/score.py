@@ -24,6 +24,7 @@ from btr.rerankers import load_reranker, parse_name, rerankers_of_profile
 from btr.rerankers.base import Ensemble
 from btr.rerankers.edit_scores import refuse_list_rerankers, score_edits
 from btr.resume import check_output, write_windows
+from btr.wording import count_of
 
 WINDOW = 32  # sources that are scored together
 EDITS_WINDOW = 512  # sources whose edits are scored together: enough to align them on eight cores
@@ -130,9 +131,9 @@ def score(
     write_windows(read(), work, output, header, window, "Scoring", resumable=not is_stream)
     if without_log_probs:
         note = (
-            f"{', '.join(ONLY_WITH_LOG_PROBS)}: not known of the edits of {without_log_probs:,} of {sources:,} "
-            "sources, whose candidates have no log-probabilities; a judge that was fitted without them decides about "
-            "these."
+            f"{', '.join(ONLY_WITH_LOG_PROBS)}: not known of the edits of {without_log_probs:,} of "
+            f"{count_of(sources, 'source')}, whose candidates have no log-probabilities; a judge that was fitted "
+            "without them decides about these."
         )
     return ScoreResult(reranker.signature if reranker else None, time.perf_counter() - start, note)
 

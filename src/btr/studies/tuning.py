@@ -17,6 +17,7 @@ from btr.errors import InputError
 from btr.metrics.base import Array
 from btr.metrics.significance import bootstrap
 from btr.studies.records import CrossValidatedScore, TunedGrid, TunedSettings
+from btr.wording import count_of
 
 Lists = Mapping[int | None, DecisionGrid]
 
@@ -62,7 +63,7 @@ def tune_lists(lists: Lists, plan: TuningPlan) -> TunedSettings:
     first = next(iter(lists.values()))
     metric, numbers = first.metric, np.arange(len(first.rows))
     if not 2 <= plan.folds <= len(numbers):
-        raise InputError(f"there are {len(numbers):,} sentences; they can't be dealt into {plan.folds} folds.")
+        raise InputError(f"{count_of(len(numbers), 'sentence')} can't be dealt into {plan.folds} folds.")
     texts = [""] * len(numbers)
     for fold in range(plan.folds):
         size, settings = best_of_lists(lists, plan, numbers[numbers % plan.folds != fold])

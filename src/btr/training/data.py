@@ -23,6 +23,7 @@ from btr.progress import track
 from btr.training.batches import SHAPE
 from btr.training.objective import Example, Objective, TrainingPair
 from btr.training.recipe import Data, ObjectiveSettings, Synthetic, expand
+from btr.wording import count_of
 
 STREAM = "datasets:"
 WINDOW = 64  # sentences that are aligned together
@@ -160,8 +161,8 @@ def make_pairs(settings: Synthetic) -> Iterator[TrainingPair]:
     if count < settings.sentences:
         after = f" after the first {settings.skip_sentences:,}" if settings.skip_sentences else ""
         raise InputError(
-            f"{settings.text[-1]}: the text has {count:,} sentences{after} to make errors in (from a capital to an end "
-            f"mark, 3 to 60 words), but the recipe asks for {settings.sentences:,}."
+            f"{settings.text[-1]}: the text has {count_of(count, 'sentence')}{after} to make errors in (from a "
+            f"capital to an end mark, 3 to 60 words), but the recipe asks for {settings.sentences:,}."
         )
 
 

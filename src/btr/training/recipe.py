@@ -1,6 +1,5 @@
 """Recipes: everything that a training run depends on, typed and checked before any work is done."""
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from btr.corpus.files import PathLike
 from btr.errors import InputError
 from btr.training import OBJECTIVES
 from btr.training.batches import BatchBy
+from btr.wording import nearest
 
 MAX_PROBLEMS = 3  # of a recipe that one message names
 
@@ -263,8 +263,8 @@ def describe(problem: Any, whole: type[Part], what: str) -> str:
     where = ".".join([*parents, last])
     if problem["type"] == "extra_forbidden":
         fields = part_at(whole, parents).model_fields
-        near = difflib.get_close_matches(last, fields, 1, 0.5)
-        known = f"did you mean {near[0]}?" if near else f"known are {', '.join(fields)}"
+        near = nearest(last, fields)
+        known = f"did you mean {near}?" if near else f"known are {', '.join(fields)}"
         return f"{where} is no key of a {what}; {known}"
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "list_type":
