@@ -40,10 +40,18 @@ def test_names_are_neither_split_nor_removed(written):
     assert corrector.correct(text).text == text.replace("need", "needed")
 
 
+@pytest.mark.parametrize("written", ["Fast cache", "FastCache"])
+def test_a_first_word_that_may_be_a_name_is_not_split(written):
+    corrector = judged_corrector(Scripted({"Fastcache": written, "Alot": "A lot"}), cutoff=0.1)
+    assert corrector.correct("Fastcache is fast.").text == "Fastcache is fast."
+    assert corrector.correct("Alot of it is.").text == "A lot of it is."
+
+
 def test_a_name_of_one_paragraph_says_nothing_of_another():
     """Paragraphs are corrected alone or with others, of other clients too, and always alike."""
-    corrector = judged_corrector(Scripted({"Fastcache": "FastCache"}), cutoff=0.1)
+    corrector = judged_corrector(Scripted({"Fastcache": "Cache"}), cutoff=0.1)
     alone, beside = "Fastcache is fast.", "I like Fastcache."
+    assert corrector.correct(alone).text == "Cache is fast."
     assert corrector.correct(f"{alone}\n\n{beside}").text == f"{corrector.correct(alone).text}\n\n{beside}"
 
 

@@ -10,6 +10,7 @@ from btr.corpus.spacing import is_attached
 from btr.corpus.word_forms import is_spelling_variant
 from btr.corpus.words import needs_capital
 from btr.correction.fixed import FixedTokens
+from btr.correction.names import respells_name
 from btr.correction.segments import MASK, Token
 
 FINAL_PUNCTUATION = ".", "!", "?", ":"
@@ -57,7 +58,7 @@ def applicable_edits(
         and not (any(masked) and MASK in edit.corrections[0].split())
         and not (is_heading_or_item and edit.start == len(tokens) and edit.corrections[0] in FINAL_PUNCTUATION)
         and keeps_names(tokens, edit)
-        and not (edit.end - edit.start == 1 and is_spelling_variant(tokens[edit.start].text, edit.corrections[0]))
+        and not (edit.end - edit.start == 1 and is_other_style(tokens[edit.start].text, edit.corrections[0]))
         and not (is_heading_or_item and changes_first_case(tokens, edit, edits))
         and (edit.corrections[0] or not leaves_empty_marks(text, tokens, edit, deleted))
     ]
@@ -69,13 +70,17 @@ def keeps_names(tokens: Sequence[Token], edit: Edit) -> bool:
     return Counter(removed) <= Counter(edit.corrections[0].split())
 
 
+def is_other_style(word: str, correction: str) -> bool:
+    """Whether a word is right as it was: in British or American spelling, or a name with capitals of its own."""
+    return is_spelling_variant(word, correction) or respells_name(word, correction)
+
+
 def changes_first_case(tokens: Sequence[Token], edit: Edit, edits: Sequence[Edit]) -> bool:
-    """Whether an edit changes nothing but the case of a heading's or an item's first letter; a name or `i` may get its capital."""
+    """Whether an edit changes only the case of a heading's or an item's first letter; names and `i` may get theirs."""
     old, new = " ".join(token.text for token in tokens[edit.start : edit.end]), edit.corrections[0]
     is_first = edit.start == 0 and not any(other.end == 0 for other in edits)
-    return (
-        is_first and old.casefold() == new.casefold() and old != new and old[1:] == new[1:] and not needs_capital(old)
-    )
+    is_case = old.casefold() == new.casefold() and old != new and old[1:] == new[1:]
+    return is_first and is_case and not needs_capital(old)
 
 
 def leaves_empty_marks(text: str, tokens: Sequence[Token], edit: Edit, deleted: set[int]) -> bool:

@@ -54,6 +54,12 @@ def is_name(word: str, count: int) -> bool:
     return count >= SEVERAL or not any(OSA.distance(word.lower(), other.replace(" ", "")) <= 1 for other in similar)
 
 
+def respells_name(word: str, correction: str) -> bool:
+    """Return whether a correction only splits a word that may be a name, or gives it other capitals: Fastcache."""
+    is_same = correction.replace(" ", "").casefold() == word.casefold() and correction != word
+    return is_same and is_name(word, 1)
+
+
 def keep_first_case(row: Candidates, segment: Segment) -> Candidates:
     """Return the candidates with a first letter as the source has it.
 
