@@ -2,8 +2,8 @@
 
 The sentences are from Wikipedia and from speeches at the United Nations ($BTR_DATA/text): one with a digit from each
 paragraph, in a fixed random order. They are corrected with the profile `fluency`, which changes most. With `--every 1`
-every edit that any candidate proposes is made, unless a more probable one is in its way: about four times as many, and
-as no reranker is asked, in less time.
+every edit that any candidate proposes is made, unless a more probable one is in its way (47 edits instead of 10 in 40
+sentences); no reranker is asked then.
 
 Progress is printed. After an interruption the same command goes on; FILE.part has what is done, one line per sentence.
 
