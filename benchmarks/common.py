@@ -19,13 +19,13 @@ def data_folder() -> Path:
 class Report:
     """Named ratios: lines for people, or one JSON object of the ratios with --json."""
 
-    def __init__(self, title: str, *arguments: str, **options: int) -> None:
+    def __init__(self, title: str, *arguments: str, **options: int | str) -> None:
         parser = argparse.ArgumentParser(description=f"Benchmark: {title}")
         parser.add_argument("--json", action="store_true", help="print one JSON object of named ratios")
         for name in arguments:
             parser.add_argument(name)
         for name, default in options.items():
-            parser.add_argument(f"--{name}", type=int, default=default)
+            parser.add_argument(f"--{name}", type=type(default), default=default)
         self.options = vars(parser.parse_args())
         self.json = self.options.pop("json")
         self.ratios: dict[str, float] = {}

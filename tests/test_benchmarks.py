@@ -72,8 +72,8 @@ def test_clean_text(data):
     assert alone == sorted(alone, reverse=True)  # the higher the cut-off, the fewer edits
 
 
-def test_digits(data):
-    printed = json.loads(run("digits", "--sentences", 8, "--json"))
+def test_digits(data, tmp_path):
+    printed = json.loads(run("digits", "--sentences", 8, "--output", tmp_path / "digits.jsonl", "--json"))
     assert printed["changed_numbers"] == 0
 
 

@@ -63,3 +63,16 @@ def test_runners_up_are_those_for_the_same_place():
     assert other.confidence < edit.confidence
     assert CorrectedSentence.from_dict(sentence.to_dict()) == sentence
     assert sentence.to_dict()["edits"][0]["others"] == [{"text": "had", "confidence": other.confidence}]
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "reason"),
+    [
+        ("As children likes it, I go.", {"likes": "like"}, "subject–verb agreement"),
+        ("Some childrens are here.", {"childrens": "children"}, "plural form"),
+        ("I recieve it.", {"recieve": "receive"}, "spelling"),
+    ],
+)
+def test_forms_of_one_lemma_are_no_misspellings(text, written, reason):
+    (edit,) = judged_corrector(Scripted(written), cutoff=0.1).correct(text).edits
+    assert edit.reason == reason

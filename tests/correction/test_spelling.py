@@ -35,7 +35,7 @@ def test_british_and_american_words_are_known(word):
 @pytest.mark.parametrize(
     ("word", "right"),
     [("carreer", "career"), ("maintainance", "maintenance"), ("tommorow", "tomorrow"), ("tounge", "tongue"),
-     ("wich", "which"), ("alot", "a lot"), ("febuary", "February")],
+     ("wich", "which"), ("alot", "a lot"), ("febuary", "February"), ("dependencys", "dependencies")],
 )  # fmt: skip
 def test_suggestions(word, right):
     assert right in suggest(word)

@@ -42,6 +42,11 @@ def is_known(word: str) -> bool:
     return lower in load_words() or lower in load_lexicon() or has_known_stem(lower)
 
 
+def needs_capital(word: str) -> bool:
+    """Return whether a word in small letters is written with a capital: paris, i."""
+    return word == "i" or word.capitalize() in load_frequencies()
+
+
 def has_known_stem(word: str) -> bool:
     """Return whether a word is a prefix and a word that may be suggested."""
     stems = [word.removeprefix(prefix) for prefix in PREFIXES if word.startswith(prefix)]
@@ -58,13 +63,21 @@ def load_words() -> Set[str]:
 
 
 @cache
-def load_lexicon() -> Set[str]:
-    """Read the words of lemminflect's lexicon, in small letters. Only a word that the other lists lack needs this."""
+def load_lexicon() -> Mapping[str, str]:
+    """Read lemminflect's lexicon: for a word in small letters, its lemmas, as in "noun,study verb,study".
+
+    Only a word that the other lists lack needs this, and what is said of an edit.
+    """
     package = find_spec("lemminflect")  # which is not imported: its models are not needed
     assert package is not None
     assert package.origin is not None
     with gzip.open(Path(package.origin).parent / LEXICON, "rt", encoding="utf-8") as file:
-        return {line.partition(",")[0].lower() for line in file} - MISSPELT_IN_LEXICON
+        entries = [line.rstrip("\n").partition(",") for line in file]
+    lemmas: dict[str, str] = {}
+    for form, _, lemma in entries:
+        word = form.lower()
+        lemmas[word] = f"{lemmas[word]} {lemma}" if word in lemmas else lemma
+    return {word: each for word, each in lemmas.items() if word not in MISSPELT_IN_LEXICON}
 
 
 @cache
@@ -103,6 +116,8 @@ def suggest(word: str) -> tuple[str, ...]:
         order = SAME_LETTERS * (sorted(suggestion) == letters)
         return distance + initial - order - PER_MAGNITUDE * log10(frequencies[suggestion])
 
+    if word.endswith("ys") and (plural := f"{word[:-2]}ies") in frequencies:
+        return (plural,)
     ranked = sorted((badness(suggestion, distance), suggestion) for suggestion, distance, _ in close)
     best = [suggestion for value, suggestion in ranked if value <= ranked[0][0] + MAX_WORSE][:MAX_SUGGESTIONS]
     return (*best[: MAX_SUGGESTIONS - 1], split) if (split := split_word(word)) else tuple(best)

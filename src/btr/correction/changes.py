@@ -7,7 +7,10 @@ from itertools import pairwise
 
 from btr.corpus.m2 import Edit
 from btr.corpus.spacing import is_attached
+from btr.corpus.word_forms import is_spelling_variant
+from btr.corpus.words import needs_capital
 from btr.correction.fixed import FixedTokens
+from btr.correction.names import respells_name
 from btr.correction.segments import MASK, Token
 
 FINAL_PUNCTUATION = ".", "!", "?", ":"
@@ -36,9 +39,10 @@ def apply_changes(text: str, changes: Sequence[Change], start: int = 0) -> str:
 def applicable_edits(
     text: str, tokens: Sequence[Token], edits: Sequence[Edit], is_heading_or_item: bool = False
 ) -> list[Edit]:
-    """Skip edits that touch masked, hidden or fixed text, and those that remove words of a personal dictionary.
+    """Skip edits that touch masked, hidden or fixed text, and those that remove names or words of a dictionary.
 
-    Those that end a heading or a list item with a full stop are skipped, too.
+    Those that end a heading or a list item with a full stop are skipped, too, and those between British and American
+    spelling.
     """
     masked = [token.is_masked for token in tokens]
     if all(masked):  # nothing that the model could judge
@@ -53,23 +57,30 @@ def applicable_edits(
         and not any(gap_before(text, tokens, k).strip() for k in range(edit.start + 1, edit.end))
         and not (any(masked) and MASK in edit.corrections[0].split())
         and not (is_heading_or_item and edit.start == len(tokens) and edit.corrections[0] in FINAL_PUNCTUATION)
-        and keeps_dictionary_words(tokens, edit)
+        and keeps_names(tokens, edit)
+        and not (edit.end - edit.start == 1 and is_other_style(tokens[edit.start].text, edit.corrections[0]))
         and not (is_heading_or_item and changes_first_case(tokens, edit, edits))
         and (edit.corrections[0] or not leaves_empty_marks(text, tokens, edit, deleted))
     ]
 
 
-def keeps_dictionary_words(tokens: Sequence[Token], edit: Edit) -> bool:
-    """Whether the words of a personal dictionary that an edit removes are also among those that it adds."""
-    added = Counter(edit.corrections[0].split())
-    return Counter(token.text for token in tokens[edit.start : edit.end] if token.is_in_dictionary) <= added
+def keeps_names(tokens: Sequence[Token], edit: Edit) -> bool:
+    """Whether the names and the words of a personal dictionary that an edit removes are among those that it adds."""
+    removed = (token.text for token in tokens[edit.start : edit.end] if token.is_name or token.is_in_dictionary)
+    return Counter(removed) <= Counter(edit.corrections[0].split())
+
+
+def is_other_style(word: str, correction: str) -> bool:
+    """Whether a word is right as it was: in British or American spelling, or a name with capitals of its own."""
+    return is_spelling_variant(word, correction) or respells_name(word, correction)
 
 
 def changes_first_case(tokens: Sequence[Token], edit: Edit, edits: Sequence[Edit]) -> bool:
-    """Whether an edit changes nothing but the case of a heading's or an item's first letter; `i` may become `I`."""
+    """Whether an edit changes only the case of a heading's or an item's first letter; names and `i` may get theirs."""
     old, new = " ".join(token.text for token in tokens[edit.start : edit.end]), edit.corrections[0]
     is_first = edit.start == 0 and not any(other.end == 0 for other in edits)
-    return is_first and old.casefold() == new.casefold() and old != new and old[1:] == new[1:] and old != "i"
+    is_case = old.casefold() == new.casefold() and old != new and old[1:] == new[1:]
+    return is_first and is_case and not needs_capital(old)
 
 
 def leaves_empty_marks(text: str, tokens: Sequence[Token], edit: Edit, deleted: set[int]) -> bool:

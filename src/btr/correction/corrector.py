@@ -25,6 +25,7 @@ from btr.correction.dictionary import NO_WORDS, Dictionary, read_personal_dictio
 from btr.correction.judging import EditJudge, find_judged_profile, refuse_options
 from btr.correction.language import is_english, words_for_language_detection
 from btr.correction.loading import decoding_settings, folder_state, load_engine_once, load_reranker_once
+from btr.correction.names import keep_first_case, mark_names
 from btr.correction.records import CorrectedBlock, Correction
 from btr.correction.segments import cut_segments
 from btr.correction.selection import (
@@ -266,7 +267,7 @@ class Corrector(ByReference):
         """Do the models' part of the work for the sentences of all blocks; `describe` does the rest."""
         dictionary = self.dictionary.with_words(words)
         segments = [
-            [dictionary.mark(block.text, segment) for segment in cut_segments(block.text, self.round_trip)]
+            mark_names([dictionary.mark(block.text, each) for each in cut_segments(block.text, self.round_trip)])
             if block.prose
             else []
             for block in blocks
@@ -277,7 +278,7 @@ class Corrector(ByReference):
         rows = generate_many(self.engine, sources, self.decoding)
         if self.spelling:
             rows = add_spellings(self.engine, rows, self.decoding.max_length, dictionary.__contains__)
-        rows = list(map(keep_first_capital, rows))
+        rows = [keep_first_case(row, segment) for row, (_, segment) in zip(rows, pairs)]
         decided = self.decide(rows, probabilities=probabilities)
         examined = iter(
             ExaminedSentence(segment, known, *result) for (_, segment), known, result in zip(pairs, english, decided)
@@ -313,15 +314,6 @@ class Corrector(ByReference):
     def forget_words(self) -> None:
         """Forget all words of earlier texts."""
         self._round_trip.cache_clear()
-
-
-def keep_first_capital(row: Candidates) -> Candidates:
-    """Return the candidates with a capital where the source begins with one: no correction makes a sentence small."""
-    if not row.source[:1].isupper():
-        return row
-    firsts = [text.partition(" ")[0] for text in row.texts]
-    texts = [text[:1].upper() + text[1:] if first.islower() else text for first, text in zip(firsts, row.texts)]
-    return replace(row, texts=tuple(texts))
 
 
 def check_list(texts: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import CandidateEdit
 from btr.corpus.m2 import Edit
+from btr.corpus.word_forms import inflection_type
 from btr.correction.blocks import Block
 from btr.correction.changes import applicable_edits, to_character_changes
 from btr.correction.reasons import explanation_of, name_of
@@ -25,6 +26,7 @@ from btr.decisions.decide import is_usable
 from btr.decisions.judge_edits import EditDecision
 from btr.metrics.errant import extract_edits
 
+SPELLING = "R:SPELL"
 MIN_CONFIDENCE = 0.1  # of an edit that is shown as an alternative
 
 
@@ -149,6 +151,14 @@ def to_edit(edit: CandidateEdit) -> Edit:
     return Edit(edit.key.start, edit.key.end, edit.type, (edit.key.correction,))
 
 
+def explained_type(segment: Segment, edit: Edit) -> str:
+    """Return an edit's type; two forms of one lemma are no misspelling, though ERRANT's list of words lacks one."""
+    if edit.type != SPELLING or edit.end - edit.start != 1:
+        return edit.type
+    inflection = inflection_type(segment.tokens[edit.start].text, edit.corrections[0])
+    return edit.type if inflection is None else f"R:{inflection}"
+
+
 def to_spans(
     block: Block, segment: Segment, edits: Sequence[Edit], confidences: Mapping[Edit, float] | None = None
 ) -> tuple[EditSpan, ...]:  # fmt: skip
@@ -160,7 +170,7 @@ def to_spans(
     for change in to_character_changes(block.text, segment.tokens, edits):
         group = [next(remaining) for _ in change.types]
         known = [confidences[edit] for edit in group if edit in confidences] if confidences else []
-        types = "+".join(change.types)
+        types = "+".join(explained_type(segment, edit) for edit in group)
         spans.append(
             EditSpan(
                 block.start + change.start,

@@ -86,13 +86,14 @@ RoundTrip = Callable[[str], str]  # encodes and decodes a word; empty if the mod
 
 
 class Token(NamedTuple):
-    """A token with its offsets in the text. A masked token, or one of a personal dictionary, must not be changed."""
+    """A token with its offsets in the text. Masked tokens, names and words of a dictionary must not be changed."""
 
     start: int
     end: int
     text: str
     is_masked: bool = False
     is_in_dictionary: bool = False
+    is_name: bool = False
 
 
 class Segment(NamedTuple):
