@@ -17,8 +17,9 @@ from btr.decisions.tune_edits import GoldSet, load_edit_gold, read_set
 from btr.metrics.gold import Gold, load_gold
 
 LANGUAGE_MODEL = "lm:smollm2-135m"
-SHIPPED = (LANGUAGE_MODEL,)  # what the shipped judge asks …
-SETTLED = 0.25, 0.6  # … and where: so it takes no longer than writing the candidates
+JUDGING_BTR = "edit-btr:edit-btr-small"
+SHIPPED = JUDGING_BTR, LANGUAGE_MODEL  # what the shipped judge asks …
+SETTLED = 0.25, 0.6  # … the last one about these only: so it takes no longer than writing the candidates
 PAPER = "paper"  # the paper's own T5GEC candidates of CoNLL-13
 FITTED_ON = "conll13", "wi", "fce"
 JFLEG = "jfleg"

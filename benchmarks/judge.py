@@ -4,7 +4,7 @@ CoNLL-13 (M2), W&I dev and FCE dev (ERRANT) are what judges are fitted on; JFLEG
 what these commands do, and reads each set once for all experiments:
 
     btr generate SOURCES --model t5gec-small --engine ctranslate2 --dtype int8 --max-length 128 --length-penalty 0 …
-    btr score --edits CANDIDATES --reranker lm:smollm2-135m --int8 …
+    btr score --edits CANDIDATES --reranker edit-btr:edit-btr-small --reranker lm:smollm2-135m --int8 …
     btr tune --edits TABLES… --gold GOLD… --output judge.json --plot reliability.svg
     btr rerank --judge judge.json TABLES --cutoff 0.4 …
 
@@ -196,7 +196,8 @@ def run_all(shop: Workshop, rerankers: Sequence[str]) -> dict[str, Figures]:
 def variants(rerankers: Sequence[str]) -> list[list[str]]:
     """Return the rerankers of each row of the table that says what models add."""
     shipped = list(SHIPPED)
-    return [[], shipped, *([name] for name in rerankers), *([name, *shipped] for name in rerankers)]
+    alone = [[name] for name in (*shipped, *rerankers)]
+    return [[], *alone, shipped, *([name, *shipped] for name in rerankers)]
 
 
 def as_ratios(figures: Mapping[str, Figures]) -> dict[str, float]:

@@ -59,7 +59,7 @@ def test_every_page_is_in_the_site(site):
     for page in (ROOT / "results").glob("*.md"):
         name = "index" if page.stem == "README" else page.stem
         assert (site / "repository" / "results" / f"{name}.html").is_file(), page
-    for name in ("t5gec-small", "btr-small"):  # the model cards
+    for name in ("t5gec-small", "btr-small", "edit-btr-small"):  # the model cards
         assert (site / "repository" / "src" / "btr" / "models" / "shipped" / name / "index.html").is_file()
     assert not list(site.rglob("*.py"))
 
