@@ -77,4 +77,4 @@ def test_a_method_of_another_distribution(tmp_path):
     refused = run("--method", "greedy").stderr
     assert refused == "btr: method must be one of beam, diverse, top-k, nucleus, typical, not 'greedy'.\n"
     refused = run("--method", "typical", "--engine", "ctranslate2").stderr
-    assert refused == "btr: ctranslate2 does beam search only; for typical, use the engine transformers.\n"
+    assert refused == "btr: ctranslate2 does beam, top-k, nucleus only; for typical, use the engine transformers.\n"

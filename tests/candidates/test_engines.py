@@ -233,11 +233,32 @@ def test_a_conversion_leaves_the_model_as_it_was(tmp_path):
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
 
 
+def test_ctranslate2_samples_by_seed_and_sources_only(folders):
+    """The same seed gives the same samples in any order of calls; nucleus sampling of next to nothing is greedy."""
+    engine = CTranslate2Engine(folders["v1.1"], "float32")
+    sources = engine.encode(["the cat sat on the mat .", "he go .", "a b c d e f"])
+
+    def sample(seed, **options):
+        return engine.generate(sources, DecodingSettings("nucleus", size=3, max_length=12, seed=seed, **options))
+
+    first = sample(1)
+    others = sample(2)
+    assert sample(1) == first != others
+    assert [len(group) for group in first] == [3, 3, 3]
+    assert all(hypothesis.log_prob is None for group in first for hypothesis in group)
+    greedy = engine.generate(sources, DecodingSettings(size=1, max_length=12))
+    for settings in (DecodingSettings("nucleus", 1, 12, top_p=1e-6), DecodingSettings("top-k", 1, 12, top_k=1)):
+        sampled = engine.generate(sources, settings)
+        assert [each.tokens for (each,) in sampled] == [each.tokens for (each,) in greedy]
+    assert engine.decoding_signature(DecodingSettings("nucleus")).endswith("|p:0.95|seed:0|k:50")
+
+
 def test_what_ctranslate2_cannot_do(folders):
     with pytest.raises(
-        InputError, match=r"ctranslate2 does beam search only; for nucleus, use the engine transformers\."
+        InputError,
+        match=r"ctranslate2 does beam, top-k, nucleus only; for diverse, use the engine transformers\.",
     ):
-        check_engine("ctranslate2", DecodingSettings("nucleus"))
+        check_engine("ctranslate2", DecodingSettings("diverse"))
     with pytest.raises(InputError, match=r"ctranslate2 computes in float32 or int8, not 'bfloat16'\."):
         CTranslate2Engine(folders["v1.1"], "bfloat16")
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import btr
 from btr.corpus.parallel import read_tsv
-from btr.errors import InputError
+from btr.errors import InputError, Interrupted
 from btr.training import write_errors as module
 from btr.training.write_errors import KEPT, PairLimits, count_changed
 
@@ -42,6 +42,34 @@ def place(tmp_path_factory):
 
 def model(place: Path) -> str:
     return str(place / "run" / "model")
+
+
+def test_both_engines_write_errors(place, tmp_path, monkeypatch):
+    """CTranslate2's errors are of the same kinds, and depend on the seed and not on where windows begin again."""
+
+    def write(name, **options):
+        output = tmp_path / name
+        btr.write_errors(place / "text.txt.gz", model(place), output, engine="ctranslate2", top_p=0.9, **options)
+        return output.read_text()
+
+    pairs = write("a.tsv")
+    assert write("b.tsv") == pairs != write("c.tsv", seed=1)
+    wrong = {"I has two cats .", "I have two cat .", "I has two cat ."}
+    sources = [line.split("\t")[0] for line in pairs.splitlines() if line.endswith(CLEAN[0])]
+    assert sum(source in wrong for source in sources) > 10
+    windows = []
+    draft = module.draft_pairs
+
+    def interrupted(*arguments):
+        windows.append(arguments)
+        if len(windows) == 2:
+            raise KeyboardInterrupt
+        return draft(*arguments)
+
+    monkeypatch.setattr(module, "draft_pairs", interrupted)
+    with pytest.raises(Interrupted):
+        write("d.tsv")
+    assert write("d.tsv") == pairs
 
 
 def test_the_model_writes_errors(place, tmp_path):
@@ -94,7 +122,7 @@ def test_interrupted_and_continued(place, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "write_kept", failing)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted):
         btr.write_errors(place / "text.txt.gz", model(place), tmp_path / "cut")
     monkeypatch.setattr(module, "write_kept", keep)
     btr.write_errors(place / "text.txt.gz", model(place), tmp_path / "cut")

@@ -1,4 +1,4 @@
-"""The engine that runs a T5 with CTranslate2: beam search in float32 or int8, several times as fast on a CPU."""
+"""The engine that runs a T5 with CTranslate2 in float32 or int8: several times as fast on a CPU."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from btr.candidates.decoding import DecodingSettings
-from btr.candidates.engine import Engine, Hypothesis, Tokens
+from btr.candidates.engine import Engine, Hypothesis, Tokens, derive_seed
 from btr.errors import InputError
 from btr.models.config import read_facts
 from btr.models.convert import COMPUTE_TYPES, convert, ctranslate2_version
@@ -25,7 +25,10 @@ FILLERS = "<extra_id_0>", "▁<extra_id_0>"  # a T5 soon ends its output for a s
 
 
 class CTranslate2Engine(Engine):
-    """Beam search by CTranslate2, which stops once `size` candidates are complete (`early_stopping`).
+    """Beam search and sampling by CTranslate2.
+
+    Beam search stops once `size` candidates are complete (`early_stopping`).
+    Nucleus sampling looks at the `top_k` most probable tokens only: to sort all of them takes most of the time.
 
     Padding changes the last bits of attention's sums, and rounding to int8 magnifies them. In int8 on a CPU, sources
     are therefore batched with others of about their length and padded to a fixed width: the result for a source does
@@ -45,10 +48,10 @@ class CTranslate2Engine(Engine):
         self.tokenizer = load_plain_tokenizer(folder, read_facts(folder, name), name)
         self.ends = [self.tokenizer.eos_token_id]
 
-        def make() -> Any:
+        def make(max_workers: int = MAX_WORKERS) -> Any:
             # Batches side by side are faster than threads that share one.
             threads = torch.get_num_threads()
-            workers = min(MAX_WORKERS, threads)
+            workers = min(max_workers, threads)
             translator = ctranslate2.Translator(
                 str(converted),
                 device=torch_device.type,
@@ -60,12 +63,14 @@ class CTranslate2Engine(Engine):
             torch.set_num_threads(threads)  # CTranslate2 changes the number for the whole process
             return translator
 
+        self.make_translator = make
         try:
             self.translator = Threaded(make)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"{name}: ctranslate2 can't run it ({first_line(error)}).") from None
         self.fixed_widths = compute == "int8" and torch_device.type == "cpu"
         vocabulary = self.tokenizer.get_vocab()
+        self.tokens = len(vocabulary)
         self.end_name = str(self.tokenizer.eos_token)
         self.filler = next((token for token in FILLERS if token in vocabulary), self.end_name)
         self.signature = (
@@ -73,13 +78,22 @@ class CTranslate2Engine(Engine):
             f"{f'|width:{WIDTH_STEP}' if self.fixed_widths else ''}"
         )
 
+    def decoding_signature(self, settings: DecodingSettings) -> str:
+        return settings.signature() + (f"|k:{settings.top_k}" if settings.method == "nucleus" else "")
+
     def generate(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
         names = list(map(self._token_names, sources))
+        is_sampled = settings.method != "beam"
+        translator = self._seeded_translator(settings, sources) if is_sampled else self.translator.get()
+        sampling: dict[str, float] = {"sampling_topk": min(settings.top_k, self.tokens)} if is_sampled else {}
+        if settings.method == "nucleus":
+            sampling["sampling_topp"] = settings.top_p
         results = self._run(
-            self.translator.get().translate_batch,
+            translator.translate_batch,
             [(group, [rows]) for group, rows in self._batches(names)],
-            beam_size=settings.size,
+            beam_size=1 if is_sampled else settings.size,
             num_hypotheses=settings.size,
+            **sampling,
             min_decoding_length=0,  # as in transformers; by default it is 1, so that no output is empty
             max_decoding_length=settings.max_length,
             length_penalty=settings.length_penalty,
@@ -89,11 +103,22 @@ class CTranslate2Engine(Engine):
         to_ids: Any = self.tokenizer.convert_tokens_to_ids
         return [
             [
-                Hypothesis(to_ids(tokens), score * len(tokens) ** settings.length_penalty)
+                Hypothesis(to_ids(tokens), None if is_sampled else score * len(tokens) ** settings.length_penalty)
                 for tokens, score in zip(result.hypotheses, result.scores)
             ]
             for result in results
         ]
+
+    def _seeded_translator(self, settings: DecodingSettings, sources: Sequence[Tokens]) -> Any:
+        """Return a translator whose random numbers depend on the seed and the sources only.
+
+        CTranslate2 seeds a thread when it first draws, and never again: hence new threads. One worker reads the batches
+        in order.
+        """
+        import ctranslate2
+
+        ctranslate2.set_random_seed(derive_seed(settings.seed, sources) % 2**32)
+        return self.make_translator(max_workers=1)
 
     def log_probs(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[float]:
         rows = [(self._token_names(source), self._token_names(target[:-1])) for source, target in zip(sources, targets)]

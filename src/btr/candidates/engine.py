@@ -1,5 +1,6 @@
 """The interface of all engines, and the hypotheses that they return."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -41,6 +42,10 @@ class Engine(ABC):
         """Return whether the model itself ended the text."""
         return bool(tokens) and tokens[-1] in self.ends
 
+    def decoding_signature(self, settings: DecodingSettings) -> str:
+        """Return what the candidates depend on, beside the model."""
+        return settings.signature()
+
     @abstractmethod
     def generate(self, sources: Sequence[Tokens], settings: DecodingSettings) -> list[list[Hypothesis]]:
         """Return the hypotheses of each source of a batch, best first."""
@@ -48,3 +53,8 @@ class Engine(ABC):
     @abstractmethod
     def log_probs(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[float]:
         """Return the log-probability of each target given its source, teacher-forced: the sum over all its tokens."""
+
+
+def derive_seed(seed: int, sources: Sequence[Tokens]) -> int:
+    """Return a seed that depends on the batch's sources, and not on the batches before it."""
+    return int.from_bytes(hashlib.sha256(repr((seed, sources)).encode()).digest()[:6])

@@ -21,6 +21,7 @@ WINDOW = 128  # sources that are batched among themselves
 BUDGET = 8192  # tokens per batch: of the sources, times candidates
 DIGITS = 6  # of log-probabilities
 ENGINES = "transformers", "ctranslate2"
+CTRANSLATE2_METHODS = "beam", "top-k", "nucleus"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def generate(
     loaded = load_engine(model, engine, dtype=dtype, device=device)
     if loaded.limit and settings.max_length > loaded.limit:
         settings = replace(settings, max_length=loaded.limit)
-    signature = f"{loaded.signature}|{settings.signature()}"
+    signature = f"{loaded.signature}|{loaded.decoding_signature(settings)}"
     if spelling:
         from btr.candidates.spelling import add_spellings, spelling_signature
 
@@ -116,8 +117,11 @@ def check_engine(engine: str, settings: DecodingSettings) -> None:
     """Refuse what an engine can't do, before any work."""
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
-    if engine == "ctranslate2" and settings.method != "beam":
-        raise InputError(f"ctranslate2 does beam search only; for {settings.method}, use the engine transformers.")
+    if engine == "ctranslate2" and settings.method not in CTRANSLATE2_METHODS:
+        raise InputError(
+            f"ctranslate2 does {', '.join(CTRANSLATE2_METHODS)} only; "
+            f"for {settings.method}, use the engine transformers."
+        )
 
 
 def load_engine(model: str, engine: str, *, dtype: str = "float32", device: str | None = None) -> Engine:

@@ -1,6 +1,5 @@
 """The engine that runs a model with `transformers`, on a CPU or GPU: any seq2seq model, every decoding method."""
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from btr.candidates.decoding import DECODING, DecodingSettings
 from btr.candidates.diverse import Step
-from btr.candidates.engine import Engine, Hypothesis, Tokens
+from btr.candidates.engine import Engine, Hypothesis, Tokens, derive_seed
 from btr.models.batches import make_batches
 from btr.models.config import start_token
 from btr.models.decoder import pad
@@ -123,8 +122,3 @@ class TransformersEngine(Engine):
             if token in self.ends:
                 return tokens[: index + 1]
         return tokens
-
-
-def derive_seed(seed: int, sources: Sequence[Tokens]) -> int:
-    """Return a seed that depends on the batch's sources, and not on the batches before it."""
-    return int.from_bytes(hashlib.sha256(repr((seed, sources)).encode()).digest()[:6])

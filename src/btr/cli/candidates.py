@@ -64,7 +64,7 @@ def generate(
     length_penalty: Annotated[
         float, typer.Option(help="Rank beams by log-probability / length ** this; 0: by log-probability.")
     ] = 1.0,
-    engine: Annotated[str, typer.Option(help="transformers, or ctranslate2 (T5, beam: much faster on a CPU).")] = (
+    engine: Annotated[str, typer.Option(help="transformers, or ctranslate2 (T5: much faster on a CPU).")] = (
         "transformers"
     ),
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 (transformers) or int8 (ctranslate2).")] = "float32",

@@ -63,6 +63,10 @@ def write_errors(
     max_log_ratio: Annotated[
         float, typer.Option(help="For --language-model: nats per word that the source may be less probable.")
     ] = 1.5,
+    engine: Annotated[str, typer.Option(help="transformers, or ctranslate2 (T5: much faster on a CPU).")] = (
+        "transformers"
+    ),
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 (transformers) or int8 (ctranslate2).")] = "float32",
     device: Device = None,
     as_json: Json = False,
 ) -> None:
@@ -93,6 +97,8 @@ def write_errors(
         max_length_ratio=max_length_ratio,
         max_changed=max_changed,
         max_log_ratio=max_log_ratio,
+        engine=engine,
+        dtype=dtype,
         device=device,
     )
     show(result, as_json, print_written_errors)

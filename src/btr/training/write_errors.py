@@ -15,7 +15,7 @@ from pathlib import Path
 
 from btr.candidates.decoding import DecodingSettings
 from btr.candidates.engine import Engine
-from btr.candidates.generate import WINDOW, decode_hypotheses, generate_hypotheses, load_engine
+from btr.candidates.generate import WINDOW, check_engine, decode_hypotheses, generate_hypotheses, load_engine
 from btr.corpus.candidates import Candidates
 from btr.corpus.files import PathLike, Paths, as_paths, file_signature, read_lines, writing
 from btr.errors import InputError
@@ -84,6 +84,8 @@ def write_errors(
     max_length_ratio: float = 1.5,
     max_changed: float = 0.4,
     max_log_ratio: float = 1.5,
+    engine: str = "transformers",
+    dtype: str = "float32",
     device: str | None = None,
 ) -> WrittenErrors:
     """Write pairs of a source with errors and its clean target, as two columns, from paragraphs of clean text.
@@ -95,11 +97,12 @@ def write_errors(
     paths = as_paths(text)
     limits = PairLimits(max_length_ratio, max_changed, max_log_ratio)
     settings = DecodingSettings(method="nucleus", size=1, top_p=top_p, seed=seed)
+    check_engine(engine, settings)
     check_output(output, paths)
     names = [file_signature(path, "clean text") for path in paths]
     judge = load_language_model(language_model, device) if language_model else None
-    engine = load_engine(model, "transformers", device=device)
-    signature = "|".join([engine.signature, settings.signature(), *([judge.signature] if judge else [])])
+    writer = load_engine(model, engine, dtype=dtype, device=device)
+    signature = "|".join([writer.signature, writer.decoding_signature(settings), *([judge.signature] if judge else [])])
     header = {"signature": signature, "text": names, "sentences": sentences, "skip": skip_sentences, **asdict(limits)}
     drafts, share = Path(f"{os.fspath(output)}.drafts"), Share.current()
     if not is_written(drafts, header):
@@ -107,7 +110,7 @@ def write_errors(
         chosen = islice(clean, skip_sentences, None if sentences is None else skip_sentences + sentences)
 
         def work(window: Sequence[str]) -> Iterable[str]:
-            return draft_pairs(engine, judge, window, settings, limits)
+            return draft_pairs(writer, judge, window, settings, limits)
 
         write_windows(chosen, work, drafts, header, WINDOW, "Writing errors")
     counts: Counter[str] = Counter()
