@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from common import data_folder
-from edit_sets import FITTED_ON, JFLEG, LANGUAGE_MODEL, SETTLED, Workshop
+from edit_sets import FITTED_ON, JFLEG, SETTLED, SHIPPED, Workshop
 from judge import choose_by_fold
 from peers import Set, print_rows
 
@@ -90,7 +90,7 @@ def measure(shop: Workshop, timed: int, with_paper: bool) -> list[dict[str, Any]
             Corrector.from_pretrained(reranker=NO_RERANKER),
         ),
         "+ judge, no model": (judged_texts(shop, sets, []), without_models(default)),
-        f"+ judge, {LANGUAGE_MODEL}": (judged_texts(shop, sets, [LANGUAGE_MODEL]), default),
+        f"+ judge, {' + '.join(SHIPPED)}": (judged_texts(shop, sets, SHIPPED), default),
     }
     if with_paper:
         texts = {name: paper_texts(shop, name) for name in SETS.values()}

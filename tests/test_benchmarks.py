@@ -97,5 +97,6 @@ def test_judge_and_shipped(data, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in work.iterdir()} == kept
     run("shipped", *options, "--speed", 4, "--output", tmp_path / "shipped.json")
     systems = json.loads((tmp_path / "shipped.json").read_text())["systems"]
-    assert [row["name"] for row in systems] == ["t5gec-small", "+ judge, no model", "+ judge, lm:smollm2-135m"]
+    judged = ["+ judge, no model", "+ judge, edit-btr:edit-btr-small + lm:smollm2-135m"]
+    assert [row["name"] for row in systems] == ["t5gec-small", *judged]
     assert all(list(row["scores"]) == ["conll13", "wi-dev", "jfleg-dev"] for row in systems)
