@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from judged import write_judge
 from outside_rerankers import Shortest
 
 import btr
@@ -162,9 +163,11 @@ def test_rerank_edits(installed, judged, tmp_path):
     assert list(read_lines(tmp_path / "out.txt")) == [sentence["text"] for sentence in record["sentences"]]
 
 
-def test_correct_edits(installed, judged, tmp_path):
-    """With the shipped base model: the judge asks the reranker by its name."""
-    sources, judge = EXAMPLES / "source.txt", judged[1]
+def test_correct_edits(installed, tmp_path):
+    """With the shipped base model: a judge by hand asks the reranker by its name, and adds no words."""
+    features = {"base": 1.0, "shortest": 4.0}, {"base": 1.0}
+    sources = EXAMPLES / "source.txt"
+    judge = write_judge(tmp_path / "judge.json", *features, rerankers=["shortest"], intercept=-0.5)
     options = ["--tokenized", "--judge", judge, "--cutoff", 0.5, "-o", tmp_path / "out.txt"]
     done = run(installed, "correct", sources, *options)
     assert "decides" not in done.stderr

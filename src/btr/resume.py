@@ -76,7 +76,7 @@ def write_windows(
     part = share.part(output)
     share.wait()
     try:
-        with locked(part), open(part, "ab") as lines:
+        with explaining_interruption(part), locked(part), open(part, "ab") as lines:
             if not resumable:
                 lines.truncate(0)
             done = cut_to_whole_windows(part, header, size)
@@ -92,14 +92,21 @@ def write_windows(
         if not isinstance(error, OtherRunError):
             part.unlink(missing_ok=True)  # once the bad input is mended, its signature is another
         raise
-    except KeyboardInterrupt:
-        raise Interrupted(
-            f"interrupted; the same command continues where it stopped ({part} holds what is done)."
-        ) from None
     share.wait()
     if share.rank == 0:
         merge([Share(rank, share.world).part(output) for rank in range(share.world)], output, size, keep_header)
     share.wait()
+
+
+@contextmanager
+def explaining_interruption(done: Path) -> Iterator[None]:
+    """Turn Ctrl-C into the sentence that says how to continue, and which file holds what is done."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted; the same command continues where it stopped ({done} holds what is done)."
+        ) from None
 
 
 class OtherRunError(InputError):

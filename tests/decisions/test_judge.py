@@ -193,17 +193,18 @@ def test_no_judge_is_one_sentence(tmp_path):
 
 
 def test_the_shipped_judges_read_everything(tmp_path):
-    """With log-probabilities and without, with the language model and without it."""
+    """With log-probabilities and without, with both models, the judging BTR only, and neither."""
     from btr.models.locate import SHIPPED
 
     judges = read_judges(SHIPPED / "t5gec-small")
-    assert judges.reranker_kinds == ("lm",)
+    assert judges.reranker_kinds == ("edit-btr", "lm")
     names = [set(judge.names) for judge in judges.judges]
-    assert [("lm" in each, "log_ratio" in each) for each in names] == [
-        (True, True), (False, True), (True, False), (False, False),
+    assert [("edit-btr" in each, "lm" in each, "log_ratio" in each) for each in names] == [
+        (True, True, True), (True, False, True), (False, False, True),
+        (True, True, False), (True, False, False), (False, False, False),
     ]  # fmt: skip
     assert all(len(judge.fitted_on) >= 2 for judge in judges.judges)
-    for table, kinds in ((TABLE, ("lm",)), (TABLE, ()), (WITHOUT, ())):
+    for table, kinds in ((TABLE, ("edit-btr",)), (TABLE, ()), (WITHOUT, ())):
         values = np.array(judges.confidences(table, kinds))
         assert ((values > 0) & (values < 1)).all()
 

@@ -220,7 +220,8 @@ def test_two_processes_train_as_one(tmp_path, launcher, kind, options):
     one, two = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("one", "two"))
     start = load_file(tmp_path / "start" / "model.safetensors")
     assert max(float((one[name] - start[name]).abs().max()) for name in one) > 1e-3  # they did move
-    assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
+    # The bias of a key has no effect on attention: its gradient is rounding, which AdamW scales up to whole steps.
+    assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one if not name.endswith("key.bias"))
 
 
 def gold_file(tmp_path):

@@ -23,7 +23,7 @@ from btr.models.device import choose_device
 from btr.records import Record
 from btr.rerankers import load_reranker, parse_name
 from btr.rerankers.base import Reranker
-from btr.resume import Share, check_output, write_windows
+from btr.resume import Share, check_output, explaining_interruption, write_windows
 from btr.training.synthetic import sentences as split_sentences
 
 KEPT = "kept"
@@ -115,7 +115,8 @@ def write_errors(
         write_windows(chosen, work, drafts, header, WINDOW, "Writing errors")
     counts: Counter[str] = Counter()
     if not share.rank:
-        write_kept(drafts, output, counts)
+        with explaining_interruption(drafts):
+            write_kept(drafts, output, counts)
     share.wait()
     kept = counts.pop(KEPT, 0)
     return WrittenErrors(kept + counts.total(), kept, dict(sorted(counts.items())), signature)
