@@ -1,6 +1,7 @@
 """Benchmarks run, and print one JSON object of named ratios. Times are never asserted."""
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from btr.models.locate import fetched_folder
 
 ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
 STARTED = ["correct", "help", "evaluate_help"]
 if fetched_folder("smollm2-135m").is_dir():
     STARTED.append("correct_with_language_model")
@@ -36,10 +38,6 @@ if fetched_folder("smollm2-135m").is_dir():
             },
         ),
         ("train --layers 1 --sources 2 --updates 2", {"btr_objective", "btr_bfloat16"}),
-        (
-            "correct --sentences 8 --plain 1",
-            {"judging_over_generation", "paper_profile", "reranking_over_generation"},
-        ),
         ("serve --seconds 4 --clients 4", {"batched_over_one_at_a_time"}),
         (
             "startup --rounds 1",
@@ -57,14 +55,28 @@ def test_ratios(data, name, ratios):
     assert all(isinstance(value, float) and value > 0 for value in printed.values())
 
 
-def run(script, *options):
-    command = [sys.executable, f"benchmarks/{script}.py", *map(str, options)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs a script in this process, where models stay loaded, and returns what it printed."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.chdir(ROOT)
+
+    def run_script(script, *options):
+        monkeypatch.setattr(sys, "argv", [f"{script}.py", *map(str, options)])
+        capsys.readouterr()
+        runpy.run_path(str(BENCHMARKS / f"{script}.py"), run_name="__main__")  # SystemExit would be a failure
+        return capsys.readouterr().out
+
+    return run_script
 
 
-def test_clean_text(data):
+def test_correct(data, run):
+    printed = json.loads(run("correct", "--sentences", 4, "--plain", 1, "--json"))
+    assert set(printed) == {"judging_over_generation", "paper_profile", "reranking_over_generation"}
+    assert all(value > 0 for value in printed.values())
+
+
+def test_clean_text(data, run):
     printed = json.loads(run("clean_text", "--sentences", 8, "--json"))
     assert {"base", "judge, no model, 0.35"} <= set(printed)
     assert all(value >= 0 for value in printed.values())
@@ -72,22 +84,22 @@ def test_clean_text(data):
     assert alone == sorted(alone, reverse=True)  # the higher the cut-off, the fewer edits
 
 
-def test_digits(data, tmp_path):
+def test_digits(data, run, tmp_path):
     printed = json.loads(run("digits", "--sentences", 8, "--output", tmp_path / "digits.jsonl", "--json"))
     assert printed["changed_numbers"] == 0
 
 
-def test_spelling_sets(data):
+def test_spelling_sets(data, run):
     printed = json.loads(run("spelling_sets", "--sentences", 4, "--json"))
     assert set(printed) == {"conll13", "wi", "fce", "jfleg"}
 
 
-def test_judge_and_shipped(data, tmp_path):
+def test_judge_and_shipped(data, run, tmp_path):
     """Sets of a few sentences: the page, the diagram and the judge are written; a second run computes nothing."""
     if not fetched_folder("smollm2-135m").is_dir():
         pytest.skip("needs the language model: btr fetch smollm2-135m")
     work, page, figure = tmp_path / "work", tmp_path / "judge.md", tmp_path / "reliability.svg"
-    options = ["--work", work, "--sentences", 24]
+    options = ["--work", work, "--sentences", 12]
     printed = json.loads(run("judge", *options, "--output", page, "--figure", figure, "--json"))
     assert {"conll13_base", "wi_judged", "fce_calibration_error"} <= set(printed)
     assert "## What each model adds" in page.read_text()

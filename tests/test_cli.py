@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from btr.cli import main
+
 ROOT = Path(__file__).parents[1]
 EVALUATE = ["evaluate", "examples/base.txt", "--gold", "examples/gold.m2"]
 
@@ -309,8 +311,26 @@ def commands(path):
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+@pytest.fixture
+def run_here(monkeypatch, capsys):
+    """Return a function that runs a command in this process, where models stay loaded; it returns what went wrong."""
+    monkeypatch.chdir(ROOT)
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def run_words(words):
+        monkeypatch.setattr(sys, "argv", words)
+        try:
+            main()
+        except SystemExit as end:
+            return capsys.readouterr().err if end.code else ""
+        return ""
+
+    yield run_words
+    signal.signal(signal.SIGTERM, handler)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_in_the_docs_run(page, tmp_path):
+def test_commands_in_the_docs_run(page, run_here, tmp_path):
     """Every `btr` command shown to users runs as shown, in order, on the files of this repository or of BTR_DATA."""
     made, skipped = set(), []
     for shown in commands(page):
@@ -318,9 +338,8 @@ def test_commands_in_the_docs_run(page, tmp_path):
             skipped.append(shown)
             continue
         made |= set(re.findall(r"(?:-o|--plot|--candidates) (\S+)", shown))
-        command = re.sub(r"^(\.venv/bin/)?btr", f"{shlex.quote(sys.executable)} -m btr.cli", shown)
-        command = " ".join(str(tmp_path / Path(word).name) if word in made else word for word in command.split())
-        done = subprocess.run(command, cwd=ROOT, shell=True, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, f"{shown}: {done.stderr}"
+        words = shlex.split(os.path.expandvars(shown))
+        wrong = run_here(["btr", *(str(tmp_path / Path(word).name) if word in made else word for word in words[1:])])
+        assert not wrong, f"{shown}: {wrong}"
     if skipped:
         pytest.skip(f"all ran but {len(skipped)} that need corpora: set BTR_DATA")
