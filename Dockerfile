@@ -2,7 +2,7 @@
 # docs/deploy.md says how to run it for others.
 FROM python:3.12-slim AS base
 ENV PATH=/opt/btr/bin:$PATH XDG_CACHE_HOME=/var/cache PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-RUN useradd --system --uid 10001 --create-home btr && install --directory --owner=btr --group=btr /var/cache/btr
+RUN useradd --uid 10001 --create-home btr && install --directory --owner=btr --group=btr /var/cache/btr
 
 FROM base AS build
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]

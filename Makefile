@@ -52,5 +52,5 @@ $(VENV)/.tested: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.documented: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install --constraint constraints.txt 'mkdocs<2' mkdocs-material mkdocstrings mkdocstrings-python  # no torch
+	$(PIP) install --constraint constraints.txt 'mkdocs<2' mkdocs-material mkdocstrings mkdocstrings-python ruff  # no torch; ruff breaks the lines of signatures
 	@touch $@

@@ -38,3 +38,12 @@ def browser():
         launched = started.chromium.launch(executable_path=own, args=sandbox, timeout=160_000)
         yield launched
         launched.close()
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The accessibility checker axe-core, which tests/helpers/axe.sh downloads."""
+    path = Path(__file__).parent / "helpers" / "axe.min.js"
+    if not path.exists():
+        pytest.skip("no axe-core here: run tests/helpers/axe.sh, which needs npm and a network")
+    return path.read_text()

@@ -119,14 +119,14 @@ def test_standard_input():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate"], "Missing argument"),
+        (["evaluate"], "Missing argument 'HYP'; see 'btr evaluate --help'."),
         ([*EVALUATE, "--nope"], "No such option: --nope"),
         ([*EVALUATE, "--rank", "0"], "Invalid value for '--rank'"),
         (["evaluate", "nothing.txt", "--gold", "examples/gold.m2"], "nothing.txt: no such file"),
         (["evaluate", "examples/base.txt", "--gold", "examples/base.txt"], "line 1: expected 'S …', 'A …'"),
         (["evaluate", "examples", "--gold", "examples/gold.m2"], "examples: is a folder"),
         (["clean", "examples/gold.m2", "-o", "no/where.m2"], "no/where.m2: cannot be written"),
-        (["unknown"], "No such command 'unknown'"),
+        (["unknown"], "No such command 'unknown'; see 'btr --help'."),
         (
             ["evaluate", "examples/base.txt", "--set", "conll41"],
             "conll41: no such set (did you mean conll14?); the sets",

@@ -61,11 +61,19 @@ def test_other_commands_do_not_read_these_variables():
 
 def test_variables_that_are_named_exist():
     options = {name for option in typer.main.get_command(app).commands["serve"].params for name in option.opts}
-    known = {"BTR_" + name.removeprefix("--").upper().replace("-", "_") for name in options} | {"BTR_DOMAIN"}
+    known = {"BTR_" + name.removeprefix("--").upper().replace("-", "_") for name in options} | {
+        "BTR_DOMAIN",
+        "BTR_TEST_IMAGE",
+    }
     for text in (PAGE, UNIT, DOCKERFILE, json.dumps(COMPOSE)):
         named = set(re.findall(r"\bBTR_[A-Z_]*[A-Z]\b", text))
         assert named
         assert named <= known
+
+
+def test_every_option_is_documented():
+    for option in typer.main.get_command(app).commands["serve"].params:
+        assert f"`{'BTR_' + option.opts[0].removeprefix('--').upper().replace('-', '_')}`" in PAGE
 
 
 def test_the_linter_has_no_findings():
@@ -121,4 +129,31 @@ def test_systemd_accepts_the_unit(tmp_path):
     unit.write_text(UNIT.replace("/opt/btr/.venv/bin/btr", sys.executable))  # it must be a program that exists
     done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
     assert "btr.service" not in done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_nginx_accepts_its_file(tmp_path):
+    """With a certificate, and nothing of the machine's."""
+    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if not nginx or not shutil.which("openssl"):
+        pytest.skip("needs nginx and openssl")
+    key, certificate = tmp_path / "privkey.pem", tmp_path / "fullchain.pem"
+    request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=btr.my.org"]
+    subprocess.run([*request, "-keyout", key, "-out", certificate], check=True, capture_output=True, timeout=60)
+    server = (ROOT / "deploy" / "nginx.conf").read_text().replace("/etc/letsencrypt/live/btr.my.org", str(tmp_path))
+    (tmp_path / "nginx.conf").write_text(f"pid {tmp_path}/pid;\nevents {{}}\nhttp {{\n{server}}}\n")
+    command = [nginx, "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "errors"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("address", ["btr:8081", "127.0.0.1:8081"])  # in containers, and beside systemd's service
+def test_caddy_accepts_its_file(tmp_path, address):
+    if not shutil.which("caddy"):
+        pytest.skip("needs caddy")
+    file = tmp_path / "Caddyfile"
+    file.write_text((ROOT / "deploy" / "Caddyfile").read_text().replace("btr:8081", address))
+    environment = {**os.environ, "BTR_DOMAIN": "btr.my.org", "HOME": str(tmp_path)}
+    command = ["caddy", "validate", "--adapter", "caddyfile", "--config", file]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,10 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -24,18 +27,27 @@ runpy.run_module("mkdocs", run_name="__main__")
 
 
 class Fetched(HTMLParser):
-    """Collect the addresses that a browser loads with a page."""
+    """Collect the addresses that a browser loads with a page, its links, and what they can lead to."""
 
     def __init__(self):
         super().__init__()
-        self.addresses = []
+        self.addresses, self.links, self.ids = [], set(), set()
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
+        self.ids.add(values.get("id"))
+        if tag == "a":
+            self.links.add(values.get("href") or "")
         if tag in ("script", "img", "iframe", "source"):
             self.addresses.append(values.get("src") or "")
         elif tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload", "preconnect"):
             self.addresses.append(values.get("href") or "")
+
+
+def read(page):
+    parser = Fetched()
+    parser.feed(page.read_text(encoding="utf-8"))
+    return parser
 
 
 def build(output, config="mkdocs.yml"):
@@ -61,7 +73,7 @@ def test_every_page_is_in_the_site(site):
         assert (site / "repository" / "results" / f"{name}.html").is_file(), page
     for name in ("t5gec-small", "btr-small", "edit-btr-small"):  # the model cards
         assert (site / "repository" / "src" / "btr" / "models" / "shipped" / name / "index.html").is_file()
-    assert not list(site.rglob("*.py"))
+    assert not (site / "site_hooks.py").exists()
 
 
 def test_every_page_is_in_the_menu(site):
@@ -76,8 +88,7 @@ def test_nothing_is_loaded_from_other_sites(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 20
     for page in pages:
-        parser = Fetched()
-        parser.feed(page.read_text(encoding="utf-8"))
+        parser = read(page)
         assert parser.addresses
         assert not [address for address in parser.addresses if "//" in address], page
     for sheet in site.rglob("*.css"):
@@ -97,6 +108,66 @@ def test_links_out_of_the_docs_lead_into_the_site(site):
     assert "../results/" not in edits
     assert 'href="../evaluate.html"' in (site / "repository" / "index.html").read_text(encoding="utf-8")
     assert (site / "repository" / "studies" / "small.yaml").is_file()
+
+
+def test_every_link_of_the_built_site_leads_somewhere(site):
+    """Also to files that are no pages, which --strict does not check."""
+    pages = {page.resolve(): read(page) for page in site.rglob("*.html") if page.name != "404.html"}
+    broken = []
+    for page, parser in pages.items():
+        for link in parser.links:
+            path, _, anchor = link.partition("#")
+            if ":" in path:
+                continue
+            target = (page.parent / path).resolve() if path else page
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_file() or (anchor and target in pages and anchor not in pages[target].ids):
+                broken.append((page.name, link))
+    assert broken == []
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """The address of the site on a server of files."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_fit_and_can_be_read(browser, address, axe, width, scheme):
+    """Nothing is wider than the window, nothing comes from elsewhere, and axe-core has nothing to say of the text.
+
+    It is not asked about tables that scroll: the theme makes them after the page is loaded.
+    """
+    from paged import open_page
+
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 860}}
+    for page in open_page(browser, address, **options):
+        for name in ("index", "evaluate", "reference", "repository/index", "repository/results/peers"):
+            page.goto(f"{address}/{name}.html")
+            assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), name
+            page.evaluate(axe)
+            problems = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa']}).then((result) => result.violations)")
+            found = [(problem["id"], problem["nodes"][0]["html"]) for problem in problems]
+            assert [each for each in found if each[0] != "scrollable-region-focusable"] == [], name
+
+
+def test_search_finds_a_page(browser, address):
+    from paged import expect, open_page
+
+    for page in open_page(browser, address, viewport={"width": 1280, "height": 860}):
+        page.get_by_role("textbox", name="Search").fill("bootstrap")
+        result = page.locator(".md-search-result__link", has_text="Outputs side by side").first
+        expect(result).to_have_attribute("href", re.compile(r"evaluate\.html"))
 
 
 NAMED = "no-such-page", "no-such-heading", "results/none"

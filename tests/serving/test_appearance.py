@@ -1,7 +1,6 @@
 """The page on a phone, in the dark, and for a screen reader."""
 
 import re
-from pathlib import Path
 
 import pytest
 from paged import TEXT, correct, expect, items, marks, open_page
@@ -67,15 +66,6 @@ def luminance(colour):
     channels = [int(value) / 255 for value in re.findall(r"\d+", colour)[:3]]
     linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
     return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear))
-
-
-@pytest.fixture(scope="module")
-def axe():
-    """The accessibility checker axe-core, which tests/helpers/axe.sh downloads."""
-    path = Path(__file__).parents[1] / "helpers" / "axe.min.js"
-    if not path.exists():
-        pytest.skip("no axe-core here: run tests/helpers/axe.sh, which needs npm and a network")
-    return path.read_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -24,6 +24,7 @@ def lines(address, text, **options):
     answer = httpx.post(f"{address}/v1/correct/stream", json={"text": text, **options}, timeout=60)
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("application/x-ndjson")
+    assert answer.headers["x-accel-buffering"] == "no"
     return [json.loads(line) for line in answer.text.splitlines()]
 
 

@@ -55,7 +55,7 @@ def main() -> None:
     except InputError as error:
         fail(str(error), 2)
     except TyperException as error:
-        fail(f"{error.format_message().rstrip('.')}; see 'btr --help'.", 2)
+        fail(f"{error.format_message().rstrip('.')}; see '{command_of(error)} --help'.", 2)
     except Interrupted as interruption:
         fail(str(interruption), INTERRUPTED)
     except KeyboardInterrupt:
@@ -66,6 +66,12 @@ def main() -> None:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         fail(f"{name}{error.strerror or error}.", 1)
+
+
+def command_of(error: TyperException) -> str:
+    """Return the command that was typed wrongly: `btr compare`, or `btr` if there is no such command."""
+    context = getattr(error, "ctx", None)
+    return f"btr {context.info_name}" if context and context.parent else "btr"
 
 
 def fail(message: str, code: int) -> None:

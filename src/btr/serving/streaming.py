@@ -13,6 +13,7 @@ from btr.serving.jobs import Part
 from btr.serving.schemas import CorrectResponse
 
 MEDIA_TYPE = "application/x-ndjson"
+HEADERS = {"X-Accel-Buffering": "no"}  # nginx collects an answer unless told otherwise
 
 Results = AsyncIterator[tuple[Part, Correction] | int]  # the number of parts, then the parts
 
@@ -20,7 +21,7 @@ Results = AsyncIterator[tuple[Part, Correction] | int]  # the number of parts, t
 async def respond(results: Results) -> StreamingResponse:
     """Return the answer. An error before the first paragraph begins is raised, so that it has its own status."""
     count = await anext(results)
-    return StreamingResponse(write_lines(count, results), media_type=MEDIA_TYPE)
+    return StreamingResponse(write_lines(count, results), media_type=MEDIA_TYPE, headers=HEADERS)
 
 
 async def write_lines(count: object, results: Results) -> AsyncIterator[str]:
