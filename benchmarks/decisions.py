@@ -20,7 +20,7 @@ from btr.decisions import Settings, decide
 from btr.models.bidirectional import make_bidirectional
 from btr.models.config import silence_libraries
 from btr.models.int8_layers import quantise
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 from btr.rerankers.btr import BTR
 from btr.rerankers.until_certain import choose_until_certain
 

@@ -19,7 +19,7 @@ from transformers import T5Config, T5ForConditionalGeneration
 from btr.corpus.candidates import Candidates
 from btr.models.bidirectional import make_bidirectional
 from btr.models.int8_layers import quantise
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 from btr.rerankers.btr import BTR
 
 LENGTH, CANDIDATES, VOCABULARY, MASK = 25, 5, 32128, 32099

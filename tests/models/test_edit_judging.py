@@ -12,7 +12,8 @@ import btr
 from btr.errors import InputError
 from btr.models.bidirectional import is_bidirectional
 from btr.models.compact import expand_to
-from btr.models.edit_judging import EditJudgingT5, mean_by_edit, mean_states
+from btr.models.edit_head import mean_by_edit, mean_states
+from btr.models.edit_judging import EditJudgingT5
 from btr.models.initial import load_initial_model
 from btr.models.load import load
 from btr.rerankers import load_reranker

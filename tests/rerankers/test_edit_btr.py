@@ -17,7 +17,7 @@ from btr.corpus import read_scores
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import read_edit_tables
 from btr.decisions.edit_table import extract_tables
-from btr.models.edit_judging import EditSpan
+from btr.models.edit_head import EditSpan
 from btr.models.int8_layers import Int8LinearTwoPass
 from btr.models.locate import SHIPPED
 from btr.rerankers import load_reranker

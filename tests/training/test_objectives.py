@@ -11,7 +11,8 @@ from transformers import T5ForConditionalGeneration
 from btr.corpus.candidates import Candidates
 from btr.models.bidirectional import make_bidirectional
 from btr.models.initial import load_initial_model
-from btr.models.load import LoadedModel, load
+from btr.models.load import load
+from btr.models.loaded import LoadedModel
 from btr.models.training_decoder import decoder_states, make_decoder_batch
 from btr.rerankers.base import Ensemble
 from btr.rerankers.contrast import ContrastBTR

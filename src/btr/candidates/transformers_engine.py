@@ -14,7 +14,7 @@ from btr.candidates.engine import Engine, Hypothesis, Tokens, derive_seed
 from btr.models.batches import make_batches
 from btr.models.config import start_token
 from btr.models.decoder import pad
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 
 MAX_LOGITS = 1 << 26  # in memory at once
 SPECIAL_TOKENS = "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id"

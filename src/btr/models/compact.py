@@ -13,7 +13,7 @@ from btr.corpus.files import PathLike, replace_folder
 from btr.errors import InputError
 from btr.models.config import read_config
 from btr.models.int8_weights import CONFIG_KEY, pack_weights, unpack_weights
-from btr.models.load import read_weights
+from btr.models.loaded import read_weights
 from btr.models.locate import TOKENIZER_FILES, fetch_folder
 from btr.records import Record
 

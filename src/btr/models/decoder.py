@@ -7,14 +7,16 @@ training mode they apply the model's dropout.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as attend
-from transformers import PreTrainedModel
 
 from btr.models.batches import make_batches
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class EncodedSource:
 
 
 @torch.inference_mode()
-def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
+def encode(model: "PreTrainedModel", sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
     """Encode sources in one batch, and compute their keys and values for every layer of the decoder."""
     lengths = [len(source) for source in sources]
     ids = pad(sources, model.config.pad_token_id, model.device)
@@ -43,7 +45,7 @@ def encode(model: PreTrainedModel, sources: Sequence[Sequence[int]]) -> list[Enc
 
 
 def encode_groups(
-    model: PreTrainedModel, sources: Sequence[Sequence[int]], budget: int, *, same_length: bool = False
+    model: "PreTrainedModel", sources: Sequence[Sequence[int]], budget: int, *, same_length: bool = False
 ) -> Iterator[tuple[range, list[EncodedSource]]]:
     """Encode sources in their order, as many at a time as the budget of tokens allows; yield each group's range.
 
@@ -64,7 +66,7 @@ def encode_groups(
 
 @torch.inference_mode()
 def decode(
-    model: PreTrainedModel,
+    model: "PreTrainedModel",
     rows: Sequence[Sequence[int]],
     encoded: Sequence[EncodedSource],
     positions: Sequence[int] | None,

@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerBase
 from btr.errors import InputError
 from btr.models.bidirectional import CONFIG_KEY, MODEL_TYPES, make_bidirectional
 from btr.models.config import BIDIRECTIONAL_KINDS, RIGHT_TO_LEFT_KEY, judges_edits, read_config, silence_libraries
-from btr.models.edit_judging import HEAD
+from btr.models.edit_head import HEAD
 from btr.models.load import read_model
 from btr.models.locate import locate_model
 from btr.models.tokenizer import load_tokenizer

@@ -7,7 +7,7 @@ VNNI.
 """
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -26,10 +26,16 @@ class Int8Linear(torch.nn.Module):
     def __init__(self, linear: torch.nn.Linear) -> None:
         super().__init__()
         self.weight, self.bias = None, linear.bias  # transformers reads both
-        engine = torch.backends.quantized.engine
-        torch.backends.quantized.engine = ENGINE
-        self.packed: Any = torch.ops.quantized.linear_prepack(quantise_weight(linear.weight.detach()), None)
-        torch.backends.quantized.engine = engine
+        self.packed = pack(quantise_weight(linear.weight.detach()))
+
+    @classmethod
+    def from_rows(cls, numbers: Tensor, scale: Tensor, bias: Tensor | None) -> Self:
+        """Return a layer of these int8 numbers with one scale per row, as a compact file has them."""
+        layer = cls.__new__(cls)
+        torch.nn.Module.__init__(layer)
+        layer.weight, layer.bias = None, bias  # type: ignore[assignment]  # torch's name for no bias
+        layer.packed = pack(make_quantised(numbers, scale))
+        return layer
 
     def forward(self, inputs: Tensor) -> Tensor:
         largest = inputs.abs().amax(-1, keepdim=True).clamp_min_(TINY)
@@ -54,11 +60,24 @@ class Int8LinearTwoPass(Int8Linear):
 
 def quantise_weight(weight: Tensor) -> Tensor:
     """Return a quantised tensor of PyTorch that holds exactly the int8 numbers and scales of `quantise_rows`."""
-    numbers, scale = quantise_rows(weight)
+    return make_quantised(*quantise_rows(weight))
+
+
+def make_quantised(numbers: Tensor, scale: Tensor) -> Tensor:
+    """Return a quantised tensor of PyTorch with these int8 numbers and one scale per row."""
     zero_points = torch.zeros_like(scale, dtype=torch.long)
     with warnings.catch_warnings():  # PyTorch announces that quantised tensors will be removed some day
         warnings.simplefilter("ignore")
         return torch.quantize_per_channel(dequantise_rows(numbers, scale), scale, zero_points, 0, torch.qint8)
+
+
+def pack(quantised: Tensor) -> Any:
+    """Return a quantised matrix as the kernels read it."""
+    engine = torch.backends.quantized.engine
+    torch.backends.quantized.engine = ENGINE
+    packed: Any = torch.ops.quantized.linear_prepack(quantised, None)
+    torch.backends.quantized.engine = engine
+    return packed
 
 
 def can_quantise() -> bool:

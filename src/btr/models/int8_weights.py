@@ -12,10 +12,20 @@ TINY = LARGEST / torch.finfo(torch.float32).max  # 127 / x overflows for x below
 
 def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
     """Return a matrix as int8, and each row's scale: its largest absolute element / 127, or 1 for a row of zeros."""
-    largest = weight.abs().amax(1)
-    largest = torch.where(largest < TINY, LARGEST, largest)
+    largest = largest_elements(weight)
     # As CTranslate2 does it: multiplying by 127 / largest sometimes rounds differently from dividing by the scale.
     return (weight * (LARGEST / largest)[:, None]).round().to(torch.int8), largest / LARGEST
+
+
+def requantised_scale(numbers: Tensor, scale: Tensor) -> Tensor:
+    """Return the scales that `quantise_rows` would give the matrix of these numbers and scales; the numbers stay."""
+    return largest_elements(numbers.float() * scale[:, None]) / LARGEST
+
+
+def largest_elements(weight: Tensor) -> Tensor:
+    """Return each row's largest absolute element; 127 for a row of zeros."""
+    largest = weight.abs().amax(1)
+    return torch.where(largest < TINY, LARGEST, largest)
 
 
 def dequantise_rows(numbers: Tensor, scale: Tensor) -> Tensor:

@@ -1,20 +1,16 @@
 """Loading models by folder, shipped name or hub id. Whatever is wrong with one is said in one sentence."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     GenerationConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
 )
 from transformers.activations import GELUTanh, NewGELUActivation
 
@@ -28,7 +24,8 @@ from btr.models.identity import model_hash
 from btr.models.int8_layers import can_quantise, quantise
 from btr.models.int8_weights import CONFIG_KEY as COMPACT_KEY
 from btr.models.int8_weights import unpack_weights
-from btr.models.locate import fetch_folder, first_line, locate_model, weight_files
+from btr.models.loaded import LoadedModel, read_weights
+from btr.models.locate import fetch_folder, first_line, locate_model
 from btr.models.threads import prepare_for_forks
 from btr.models.tokenizer import load_tokenizer
 
@@ -43,16 +40,6 @@ AUTO_CLASSES: dict[str, Any] = {
     "bert": AutoModelForSequenceClassification,
     "lm": AutoModelForCausalLM,
 }
-
-
-@dataclass(frozen=True)
-class LoadedModel:
-    """A model ready for inference, its tokenizer, and the signature that identifies it."""
-
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
-    signature: str
-    int8: bool = False
 
 
 def load(kind: str, name: str, *, dtype: str = "float32", device: str | None = None, int8: bool = False) -> LoadedModel:
@@ -108,14 +95,3 @@ def read_model(kind: str, config: Any, name: str, dtype: torch.dtype) -> tuple[A
         if isinstance(getattr(module, "act", None), NewGELUActivation):
             module.act = GELUTanh()  # the same function in one step instead of seven
     return model, sorted(report["missing_keys"])
-
-
-def read_weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
-    """Return all weights of a folder, as they are on disk."""
-    files = [path for path in weight_files(folder) if path.suffix == ".safetensors"]
-    if not files:
-        raise InputError(f"{name}: has no model.safetensors.")
-    try:
-        return {key: weight for path in files for key, weight in load_file(path).items()}
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{name}: its weights can't be read ({first_line(error)}).") from None

@@ -26,7 +26,7 @@ MAX_PLAIN_VOCABULARY = 100_000  # `transformers` mends the rules of some larger 
 
 
 class PlainTokenizer:
-    """A tokenizer.json: what CTranslate2's models need of a tokenizer of `transformers`, with the same results."""
+    """A tokenizer.json: what we need of a tokenizer of `transformers`, with the same results."""
 
     def __init__(self, tokenizer: "Tokenizer", special: dict[str, str]) -> None:
         self.tokenizer = tokenizer
@@ -36,9 +36,12 @@ class PlainTokenizer:
             for name in ("eos_token", "bos_token", "unk_token")
         )
 
-    def __call__(self, text: str, add_special_tokens: bool = True) -> dict[str, list[int]]:
-        """Return the tokens of a text, as input_ids."""
-        return {"input_ids": self.tokenizer.encode(text, add_special_tokens=add_special_tokens).ids}
+    def __call__(
+        self, text: str, add_special_tokens: bool = True, return_offsets_mapping: bool = False
+    ) -> dict[str, list[Any]]:
+        """Return the tokens of a text as input_ids, and where each begins and ends in it as offset_mapping."""
+        encoded = self.tokenizer.encode(text, add_special_tokens=add_special_tokens)
+        return {"input_ids": encoded.ids, **({"offset_mapping": encoded.offsets} if return_offsets_mapping else {})}
 
     def batch_decode(
         self,

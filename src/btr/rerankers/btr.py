@@ -8,7 +8,7 @@ from torch import Tensor
 from btr.errors import InputError
 from btr.models.config import start_token
 from btr.models.decoder import decode, encode_groups
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 from btr.rerankers.pll import EncodedCandidate, MaskedReranker, Row, RowPlan
 from btr.rerankers.pretrained import MAX_TOKENS, encode_source
 

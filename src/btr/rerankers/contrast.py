@@ -14,7 +14,7 @@ from btr.corpus.candidates import Candidates
 from btr.corpus.scores import Scores
 from btr.decisions import Choice, Settings
 from btr.models.config import is_t5
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 from btr.rerankers.base import Reranker
 from btr.rerankers.btr import BTR
 from btr.rerankers.differences import NEIGHBOURS, informative_tokens

@@ -18,7 +18,10 @@ from btr.decisions.edit_table import extract_tables
 from btr.metrics.errant import discard_parses
 from btr.models.config import start_token
 from btr.models.decoder import decode, encode
-from btr.models.edit_judging import EditSpan, judge_spans, mean_by_edit
+from btr.models.device import choose_device
+from btr.models.edit_head import EditSpan, judge_spans, mean_by_edit
+from btr.models.loaded import LoadedModel
+from btr.models.plain_t5 import load_plain_t5
 from btr.rerankers.base import EditReader
 from btr.rerankers.pretrained import MAX_SOURCE_TOKENS, MAX_TOKENS, PretrainedReranker
 
@@ -103,6 +106,12 @@ class EditBTR(PretrainedReranker, EditReader):
 
     kind = loads_as = "edit-btr"
     title = "BTR that judges edits"
+
+    @classmethod
+    def load(cls, name: str, *, dtype: str, device: str | None, int8: bool) -> LoadedModel:
+        """Load the model: in int8 on a CPU without `transformers`, if that is possible."""
+        plain = load_plain_t5(name) if int8 and dtype == "float32" and choose_device(device).type == "cpu" else None
+        return plain or super().load(name, dtype=dtype, device=device, int8=int8)
 
     def edit_log_odds(self, tables: Sequence[EditTable]) -> list[list[float | None]]:
         """Return the log-odds of each edit of each table; None for those that no candidate of readable length makes."""

@@ -11,7 +11,7 @@ from btr.corpus.scores import Scores
 from btr.errors import InputError
 from btr.models.batches import make_batches
 from btr.models.decoder import pad
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 from btr.rerankers.pll import EncodedCandidate, MaskedReranker, Row, RowPlan
 from btr.rerankers.pretrained import MAX_TOKENS, PretrainedReranker
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from btr.rerankers.base import Reranker
 
 if TYPE_CHECKING:
-    from btr.models.load import LoadedModel
+    from btr.models.loaded import LoadedModel
 
 BUDGET = 4096  # tokens per batch
 MAX_TOKENS = 512  # of a candidate; a longer one is not scored
@@ -38,13 +38,18 @@ class PretrainedReranker(Reranker):
         int8: bool = False,
         budget: int | None = None,
     ) -> Self:
-        from btr.models.load import load
-
-        reranker = cls(load(cls.loads_as, name, dtype=dtype, device=device, int8=int8), budget, name)
+        reranker = cls(cls.load(name, dtype=dtype, device=device, int8=int8), budget, name)
         reranker.loaded_by = partial(
             cls.from_pretrained, name, dtype=dtype, device=device, int8=int8, budget=budget
         )  # fmt: skip
         return reranker
+
+    @classmethod
+    def load(cls, name: str, *, dtype: str, device: str | None, int8: bool) -> "LoadedModel":
+        """Load the model and its tokenizer."""
+        from btr.models.load import load
+
+        return load(cls.loads_as, name, dtype=dtype, device=device, int8=int8)
 
 
 def encode_source(tokenizer: Any, source: str) -> list[int] | None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from btr.models.config import start_token
-from btr.models.edit_judging import EditSpan, judge_positions, mean_by_edit, span_positions
+from btr.models.edit_head import EditSpan, judge_positions, mean_by_edit, span_positions
 from btr.models.training_decoder import encoder_and_decoder_states, make_decoder_batch
 from btr.rerankers.edit_btr import read_table
 from btr.training.flops import ExampleShape

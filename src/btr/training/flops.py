@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from btr.models.edit_judging import HEAD
+from btr.models.edit_head import HEAD
 from btr.records import Record
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from btr.corpus.candidates import Candidates
 from btr.decisions import Settings
 from btr.decisions.decide import competing, softmax
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 from btr.models.training_decoder import make_decoder_batch
 from btr.rerankers.base import Reranker
 from btr.rerankers.contrast import ContrastBTR

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from btr.corpus.candidates import Candidates
 from btr.corpus.edits import EditTable
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 from btr.rerankers.base import Reranker
 from btr.training.flops import ExampleShape
 from btr.training.recipe import Recipe

@@ -25,7 +25,7 @@ from btr.errors import InputError
 from btr.metrics.base import Metric
 from btr.metrics.errant import Errant
 from btr.metrics.m2 import M2
-from btr.models.load import LoadedModel
+from btr.models.loaded import LoadedModel
 from btr.rerankers import load_reranker
 from btr.rerankers.base import Reranker
 from btr.resume import windows
