@@ -45,6 +45,7 @@ def root(
 def main() -> None:
     """Run a verb, and turn what went wrong into one sentence and an exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left half-written
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", newline="\n")
@@ -66,6 +67,13 @@ def main() -> None:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         fail(f"{name}{error.strerror or error}.", 1)
+
+
+def open_closed_streams() -> None:
+    """Let the standard streams that the caller has closed, as with `>&-`, be empty or lead nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def fail(message: str, code: int) -> None:
