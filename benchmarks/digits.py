@@ -47,9 +47,9 @@ def sentences_with_numbers(path: Path) -> Iterator[str]:
                 break
 
 
-def load_corrector(every: bool) -> Corrector:
+def load_corrector(every: bool, candidates: int | None = None) -> Corrector:
     """Load the profile `fluency`; to make every edit, without its cut-off and the rerankers, which would only order."""
-    corrector = Corrector.from_pretrained(profile="fluency", cutoff=0.0 if every else None)
+    corrector = Corrector.from_pretrained(profile="fluency", cutoff=0.0 if every else None, candidates=candidates)
     if every and corrector.judge is not None:
         judges = corrector.judge.judges
         corrector.judge = EditJudge(judges.without(judges.reranker_kinds))
