@@ -34,7 +34,7 @@ from btr.decisions.settings import read_profiles
 from btr.models.locate import fetch_folder
 
 TEXTS = {"Wikipedia": "wikipedia.txt.gz", "UN speeches": "un-debates.txt.gz"}
-CUTOFFS = 0.30, 0.35, 0.40, 0.50, 0.60, 0.65, 0.66, 0.67, 0.68, 0.69, 0.70, 0.72, 0.75
+CUTOFFS = 0.30, 0.35, 0.40, 0.50, 0.60, 0.65, 0.70
 MIN_WORDS, MAX_WORDS = 8, 40
 # Brackets and signs of markup, doubled spaces and punctuation, a space before punctuation: something may be missing.
 DEBRIS = re.compile(r"[\[\](){}<>|=*_#\\~^]|https?:|www\.|\s\s|\s[.,;:!?]|[,;:]\s*[.,;:]|\.\.|\"\s*\"")

@@ -11,13 +11,16 @@ other kinds, halves of emoji). The promises:
 - the text with the edits of `--json` applied is what `btr correct` prints, so that nothing outside edits changes;
 - figures, and letters of other scripts, come out as they were, in the same order.
 
-To save time, this is done with two candidates instead of five and no rerankers; every edit is made that either of them
-proposes. The first `--judged` paragraphs are corrected with the profile `minimal` and all its models, too.
+Three ways to edit: `random` asks no model, but puts random edits anywhere, and makes those that a model might make
+(it reads ASCII); that is quick, and tries more than models propose. `every` makes every edit that the first two
+candidates of the base model propose, without rerankers. `minimal` is that profile, with all its models. Each has so
+many paragraphs.
 
 It ends with exit code 1 if a promise is broken. After an interruption the same command goes on; FILE.part has what is
 done, one line per text.
 
-    BTR_DATA=../shared/data python benchmarks/texts.py [--paragraphs 1000] [--judged 100] [--output FILE] [--json]
+    BTR_DATA=../shared/data python benchmarks/texts.py [--random 1000] [--every 1000] [--minimal 100] [--output FILE]
+        [--json]
 """
 
 import gzip
@@ -29,25 +32,29 @@ import traceback
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
 from common import Report, data_folder
-from digits import TEXTS, load_corrector
+from digits import TEXTS, load_corrector, random_edits
 from rich.console import Console
 
 from btr.cli.tables import make_table
-from btr.correction.blocks import read_blocks
+from btr.correction.blocks import Block, read_blocks
+from btr.correction.changes import applicable_edits
 from btr.correction.corrector import Corrector
-from btr.correction.records import CorrectedBlock
+from btr.correction.describe import to_spans
+from btr.correction.names import mark_names
+from btr.correction.records import CorrectedBlock, CorrectedSentence
 from btr.correction.render import FORMS, Renderer
-from btr.correction.segments import is_foreign
+from btr.correction.segments import Segment, cut_segments, is_foreign
 from btr.errors import InputError, Interrupted
 from btr.resume import check_output, write_windows
 
 PARAGRAPHS_PER_TEXT = 10
 CANDIDATES = 2  # where every edit is made
+WAYS = "random", "every", "minimal"
 MEAN_DISTANCE = 60  # characters between runs of random ones
 LONGEST_RUN = 3
 # Joiners, directions, a mark that combines, line ends of other kinds, control characters, parts of emoji.
@@ -65,12 +72,12 @@ class Text:
     content: str
     paragraphs: int
     is_mixed: bool
-    is_judged: bool
+    way: str
 
     @property
     def kind(self) -> str:
         """The row of the table that this text belongs to."""
-        return f"{MIXED[self.is_mixed]}, {'minimal' if self.is_judged else 'every edit'}"
+        return f"{self.way}, {MIXED[self.is_mixed]}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ class Result:
     problems: tuple[str, ...] = ()
 
 
-def read_texts(folder: Path, paragraphs: int, is_judged: bool) -> Iterator[Text]:
+def read_texts(folder: Path, paragraphs: int, way: str) -> Iterator[Text]:
     """Yield texts of real paragraphs, each followed by the same text with random characters."""
     share = paragraphs // len(TEXTS)
     for file in TEXTS:
@@ -95,8 +102,8 @@ def read_texts(folder: Path, paragraphs: int, is_judged: bool) -> Iterator[Text]
         stream = iter(every[:share])
         while some := list(islice(stream, PARAGRAPHS_PER_TEXT)):
             content = "\n\n".join(some) + "\n"
-            yield Text(content, len(some), False, is_judged)
-            yield Text(mix_in(content, random.Random(content)), len(some), True, is_judged)
+            yield Text(content, len(some), False, way)
+            yield Text(mix_in(content, random.Random(content)), len(some), True, way)
 
 
 def mix_in(text: str, chance: random.Random) -> str:
@@ -116,18 +123,48 @@ def all_characters() -> str:
     return "".join(char for char in every if unicodedata.category(char) not in ("Cn", "Cs"))
 
 
+def read_ascii(word: str) -> str:
+    """Return a word as a model reads it that knows no other characters."""
+    return word if word.isascii() else ""
+
+
+class RandomCorrector:
+    """Makes random edits in place of a corrector, wherever one may be made."""
+
+    def __init__(self) -> None:
+        self.chance = random.Random(0)
+
+    def correct_blocks(self, blocks: Sequence[Block]) -> Iterator[CorrectedBlock]:
+        """Edit blocks of a text."""
+        for block in blocks:
+            segments = mark_names(list(cut_segments(block.text, read_ascii))) if block.prose else []
+            yield CorrectedBlock(block.start, block.text, tuple(self.edit(block, segment) for segment in segments))
+
+    def edit(self, block: Block, segment: Segment) -> CorrectedSentence:
+        """Edit a sentence."""
+        tokens = segment.tokens
+        edits = random_edits(self.chance, len(tokens))
+        spans = to_spans(block, segment, applicable_edits(block.text, tokens, edits, segment.is_heading_or_item))
+        return CorrectedSentence(block.start + tokens[0].start, block.start + tokens[-1].end, segment.source, spans)
+
+
 class Tester:
     """Corrects texts as `btr correct FILE` does, in all forms, and compares what comes back with the promises."""
 
-    def __init__(self, total: int) -> None:
-        self.total, self.done = total, 0
-        self.correctors = {False: load_corrector(every=True, candidates=CANDIDATES), True: Corrector.from_pretrained()}
+    def __init__(self, texts: Sequence[Text]) -> None:
+        self.total = len(texts)
+        load = {
+            "random": RandomCorrector,
+            "every": partial(load_corrector, every=True, candidates=CANDIDATES),
+            "minimal": Corrector.from_pretrained,
+        }
+        self.correctors = {way: load[way]() for way in dict.fromkeys(text.way for text in texts)}
         self.file = Path(tempfile.mkdtemp()) / "text.txt"
 
     @property
     def signature(self) -> str:
         """Return what the results depend on."""
-        return " ".join(corrector.signature for corrector in self.correctors.values())
+        return " ".join(each.signature for each in self.correctors.values() if isinstance(each, Corrector))
 
     def test(self, texts: Sequence[tuple[int, Text]]) -> Iterator[str]:
         """Yield a line per text."""
@@ -140,7 +177,7 @@ class Tester:
         """Correct a text."""
         self.file.write_bytes(text.content.encode())
         try:
-            blocks = list(self.correctors[text.is_judged].correct_blocks(list(read_blocks(self.file, markdown=False))))
+            blocks = list(self.correctors[text.way].correct_blocks(list(read_blocks(self.file, markdown=False))))
             forms = {form: "".join(map(Renderer(form).write, blocks)) for form in FORMS}
             for printed in forms.values():
                 printed.encode()
@@ -184,13 +221,12 @@ def broken_promises(text: str, blocks: Sequence[CorrectedBlock], forms: dict[str
 
 def main() -> None:
     output = str(Path(tempfile.gettempdir()) / "btr-texts.jsonl")
-    report = Report(__doc__ or "", paragraphs=1000, judged=100, output=output)
+    report = Report(__doc__ or "", random=1000, every=1000, minimal=100, output=output)
     output = report.options["output"]
     check_output(output)
     folder = data_folder() / "text"
-    counts = {False: report.options["paragraphs"], True: report.options["judged"]}
-    texts = [text for is_judged, count in counts.items() for text in read_texts(folder, count, is_judged)]
-    tester = Tester(len(texts))
+    texts = [text for way in WAYS for text in read_texts(folder, report.options[way], way)]
+    tester = Tester(texts)
     write_windows(enumerate(texts), tester.test, output, {"signature": tester.signature, "texts": len(texts)}, 1, "")
     with open(output, encoding="utf-8") as file:
         results = [Result(**json.loads(line)) for line in islice(file, 1, None)]

@@ -83,8 +83,8 @@ def test_digits(data, tmp_path):
 
 
 def test_texts(data, tmp_path):
-    options = ["--paragraphs", 2, "--judged", 0, "--output", tmp_path / "texts.jsonl"]
-    assert json.loads(run("texts", *options, "--json")) == {"texts": 4, "broken_promises": 0}
+    options = ["--random", 40, "--every", 2, "--minimal", 0, "--output", tmp_path / "texts.jsonl"]
+    assert json.loads(run("texts", *options, "--json")) == {"texts": 12, "broken_promises": 0}
 
 
 @pytest.mark.parametrize(
