@@ -30,7 +30,7 @@ import sys
 import tempfile
 import traceback
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import islice
@@ -153,7 +153,7 @@ class Tester:
 
     def __init__(self, texts: Sequence[Text]) -> None:
         self.total = len(texts)
-        load = {
+        load: dict[str, Callable[[], RandomCorrector | Corrector]] = {
             "random": RandomCorrector,
             "every": partial(load_corrector, every=True, candidates=CANDIDATES),
             "minimal": Corrector.from_pretrained,
