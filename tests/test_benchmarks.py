@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+from texts import broken_promises
+
+from btr.correction.records import CorrectedBlock, CorrectedSentence, EditSpan
+from btr.correction.render import Renderer
 from btr.models.locate import fetched_folder
 
 ROOT = Path(__file__).parents[1]
@@ -87,6 +92,29 @@ def test_clean_text(data, run):
 def test_digits(data, run, tmp_path):
     printed = json.loads(run("digits", "--sentences", 8, "--output", tmp_path / "digits.jsonl", "--json"))
     assert printed["changed_numbers"] == 0
+
+
+def test_texts(data, run, tmp_path):
+    options = ["--random", 40, "--every", 2, "--minimal", 0, "--output", tmp_path / "texts.jsonl"]
+    assert json.loads(run("texts", *options, "--json")) == {"texts": 12, "broken_promises": 0}
+
+
+@pytest.mark.parametrize(
+    ("edit", "printed", "problem"),
+    [
+        (EditSpan(3, 7, "have", "has", "R"), "It has 5 я.", ""),
+        (EditSpan(3, 7, "have", "has", "R"), "It  has 5 я.", "something changed outside edits"),
+        (EditSpan(3, 7, "hav", "has", "R"), "It has 5 я.", "3 to 7 is 'have', and said to be 'hav'"),
+        (EditSpan(8, 9, "5", "six", "R"), "It have six я.", "figures have changed"),
+        (EditSpan(10, 11, "я", "a", "R"), "It have 5 a.", "letters of other scripts have changed"),
+        (EditSpan(11, 12, ".", "!", "R"), "It have 5 я!", "'.' → '!' at 11 is not in its sentence"),
+    ],
+)
+def test_broken_promises_are_found(edit, printed, problem):
+    block = CorrectedBlock(0, "It have 5 я.", (CorrectedSentence(0, 11, "It have 5 я", (edit,)),))
+    forms = {"json": Renderer("json").write(block), "text": printed}
+    problems = list(broken_promises(block.text, [block], forms))
+    assert [each.startswith(problem) for each in problems] == [True] * bool(problem)
 
 
 def test_spelling_sets(data, run):

@@ -157,6 +157,24 @@ def test_a_closed_standard_output_is_no_traceback(command):
     assert "Exception" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("evaluate examples/base.txt --gold examples/gold.m2 --resamples 0 --json >&-", 0),
+        ("score examples/candidates.jsonl --reranker mbr -o - >&-", 0),
+        ("evaluate missing.txt --gold examples/gold.m2 >&- 2>&-", 2),
+        ("clean - -o - <&-", 2),
+    ],
+)
+def test_standard_streams_that_the_caller_has_closed(command, code):
+    done = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m btr.cli {command}",
+        shell=True, executable="bash", cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (code, "")
+    assert "Traceback" not in done.stderr
+
+
 def test_compare_counts_words_and_not_spaces(tmp_path):
     lines = (ROOT / "examples" / "base.txt").read_text().splitlines()
     write_lines(tmp_path / "spaced.txt", [f" {line.replace(' ', '  ')} " for line in lines])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from btr.corpus.word_forms import inflection_type, is_spelling_variant
+from btr.corpus.word_forms import inflection_type, is_opposite, is_spelling_variant
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,23 @@ def test_british_and_american_spelling(british, american):
 def test_what_is_no_variant(word, other):
     assert not is_spelling_variant(word, other)
     assert not is_spelling_variant(other, word)
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("unconvenient", "convenient"), ("Possible", "impossible"), ("happily", "unhappily"), ("honest", "dishonest"),
+     ("regular", "irregular")],
+)  # fmt: skip
+def test_opposites(word, other):
+    assert is_opposite(word, other)
+    assert is_opposite(other, word)
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("unconvenient", "inconvenient"), ("less", "unless"), ("cover", "discover"), ("prove", "improve"),
+     ("stead", "instead"), ("habitants", "inhabitants"), ("happy", "happy"), ("happy", "unhappily")],
+)  # fmt: skip
+def test_what_is_no_opposite(word, other):
+    assert not is_opposite(word, other)
+    assert not is_opposite(other, word)

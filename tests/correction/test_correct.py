@@ -352,7 +352,7 @@ def test_the_profile_chooses_the_judge_or_the_rerankers_if_none_is_named():
     assert "|cutoff:0.4|spelling:" in judged.signature
     assert Corrector.from_pretrained(profile="fluency").settings.cutoff < 0.4
     assert Corrector.from_pretrained(profile="cautious").settings.cutoff > 0.4
-    assert Corrector.from_pretrained(profile="cautious", cutoff=0.7).settings.cutoff == 0.7
+    assert Corrector.from_pretrained(profile="cautious", cutoff=0.8).settings.cutoff == 0.8
     named = Corrector.from_pretrained(reranker=["contrast:btr-small", "base"])
     assert (named.judge, named.settings.weights, named.note) == (None, {"contrast": 2.0, "base": 1.0}, None)
     assert named.reranker_name == "contrast:btr-small + base"

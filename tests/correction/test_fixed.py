@@ -1,13 +1,20 @@
 """Text that is never changed: figures, names of commands, code in plain text, front matter."""
 
 import io
+import random
 import re
+import sys
+from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judged import judged_corrector
 from scripted import Opposed, Scripted
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+from digits import TEXTS, edit_at_random, sentences_with_numbers
 
 from btr.candidates.decoding import DecodingSettings
 from btr.corpus.m2 import Edit
@@ -93,6 +100,14 @@ def figures(text):
     """Return the figures of a text, and whatever else has a digit."""
     known = "|".join(map(re.escape, sorted(FIGURES, key=len, reverse=True)))
     return re.findall(rf"(?:{known})|\S*\d\S*", text)
+
+
+def test_random_edits_of_real_sentences_change_no_number(data):
+    chance = random.Random(0)
+    texts = [text for file in TEXTS for text in islice(sentences_with_numbers(data / "text" / file), 500)]
+    results = [edit_at_random(text, chance) for text in texts]
+    assert [result["changed"] for result in results if result["changed"]] == []
+    assert sum(result["edits"] for result in results) > 2000
 
 
 SCRIPT = {

@@ -72,3 +72,10 @@ def test_first_letters_of_headings_and_items(text, corrected):
 def test_british_and_american_spelling_both_stay():
     corrector = judged_corrector(Scripted({"color": "colour", "centre": "center", "is": "was"}), cutoff=0.1)
     assert corrector.correct("The color is in the centre.").text == "The color was in the centre."
+
+
+def test_no_word_becomes_its_opposite():
+    corrector = judged_corrector(
+        Scripted({"unconvenient": "convenient", "possible": "impossible", "is": "was"}), cutoff=0.1
+    )
+    assert corrector.correct("It is unconvenient but possible.").text == "It was unconvenient but possible."

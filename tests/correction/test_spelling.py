@@ -41,6 +41,17 @@ def test_suggestions(word, right):
     assert right in suggest(word)
 
 
+@pytest.mark.parametrize(
+    ("word", "right"),
+    [("unconvenient", "inconvenient"), ("unregular", "irregular"), ("unlegal", "illegal"),
+     ("unhonest", "dishonest")],
+)  # fmt: skip
+def test_another_prefix_is_suggested_where_no_list_has_the_word(word, right):
+    assert not is_known(word)
+    assert suggest(word) == (right,)
+    assert is_known("unproved")  # which nobody means for "improved"
+
+
 @given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=14))
 def test_suggestions_are_few_known_words(word):
     suggested = suggest(word)

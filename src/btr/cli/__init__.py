@@ -45,6 +45,7 @@ def root(
 def main() -> None:
     """Run a verb, and turn what went wrong into one sentence and an exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left half-written
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", newline="\n")
@@ -72,6 +73,13 @@ def command_of(error: TyperException) -> str:
     """Return the command that was typed wrongly: `btr compare`, or `btr` if there is no such command."""
     context = getattr(error, "ctx", None)
     return f"btr {context.info_name}" if context and context.parent else "btr"
+
+
+def open_closed_streams() -> None:
+    """Let the standard streams that the caller has closed, as with `>&-`, be empty or lead nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def fail(message: str, code: int) -> None:

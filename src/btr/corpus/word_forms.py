@@ -3,12 +3,13 @@
 import re
 from collections.abc import Set
 
-from btr.corpus.words import is_known, load_lexicon
+from btr.corpus.words import is_known, load_lexicon, load_words
 
 NOUN, VERBS, COMPARED = "noun", {"verb", "aux"}, {"adj", "adv"}  # parts of speech
 # Regular endings, which learners put even where a word has other forms: childrens, teached, studys.
 ENDINGS = "s", "es", "ed", "ing"
 MIN_STEM = 2  # letters before such an ending
+NEGATIONS = "un", "in", "im", "il", "ir", "dis", "non"
 
 # British spellings, and what stands there in American ones. Short words are left out: four is not for, size not sise.
 AMERICAN = [
@@ -69,6 +70,14 @@ def inflection_type(word: str, other: str) -> str | None:
         return "VERB:INFL"
     is_present = word.lower().removesuffix("s") == other.lower().removesuffix("s")
     return "VERB:SVA" if is_present else "VERB:FORM"
+
+
+def is_opposite(word: str, other: str) -> bool:
+    """Return whether one of two adjectives or adverbs is the other with a negative prefix: convenient, unconvenient."""
+    short, long = sorted((word.lower(), other.lower()), key=len)
+    if not any(long == prefix + short for prefix in NEGATIONS):
+        return False
+    return bool(COMPARED & set(lemmas(short)) and (COMPARED & set(lemmas(long)) or long not in load_words()))
 
 
 def is_spelling_variant(word: str, other: str) -> bool:

@@ -26,6 +26,7 @@ PREFIXES = (
     "mis", "multi", "nano", "non", "out", "over", "post", "pre", "re", "self", "semi", "sub", "super", "trans", "ultra",
     "un", "under",
 )  # fmt: skip
+OTHER_NEGATIONS = "in", "im", "il", "ir", "dis"  # what many words have in place of un-: impossible, not unpossible
 MIN_STEM = 5  # letters after a prefix; shorter ones are often a misspelling: "desing", "untill"
 SHORT = 4  # letters; a word as short as that is changed by one letter at most
 MIN_PART = 50_000_000  # how often each half of "a lot" must occur, so that "alot" may stand for it
@@ -50,7 +51,16 @@ def needs_capital(word: str) -> bool:
 def has_known_stem(word: str) -> bool:
     """Return whether a word is a prefix and a word that may be suggested."""
     stems = [word.removeprefix(prefix) for prefix in PREFIXES if word.startswith(prefix)]
-    return any(len(stem) >= MIN_STEM and stem in load_frequencies() for stem in stems)
+    has_stem = any(len(stem) >= MIN_STEM and stem in load_frequencies() for stem in stems)
+    return has_stem and not other_negations(word)
+
+
+def other_negations(word: str) -> list[str]:
+    """Return the words that are meant by a word in small letters that no list has: unpossible, impossible."""
+    stem = word.removeprefix("un")
+    if stem == word or stem.endswith("ed") or len(stem) < MIN_STEM or stem not in load_frequencies():
+        return []
+    return [other for prefix in OTHER_NEGATIONS if (other := prefix + stem) in load_frequencies()]
 
 
 @cache
@@ -118,6 +128,8 @@ def suggest(word: str) -> tuple[str, ...]:
 
     if word.endswith("ys") and (plural := f"{word[:-2]}ies") in frequencies:
         return (plural,)
+    if opposites := other_negations(word):
+        return tuple(opposites)
     ranked = sorted((badness(suggestion, distance), suggestion) for suggestion, distance, _ in close)
     best = [suggestion for value, suggestion in ranked if value <= ranked[0][0] + MAX_WORSE][:MAX_SUGGESTIONS]
     return (*best[: MAX_SUGGESTIONS - 1], split) if (split := split_word(word)) else tuple(best)

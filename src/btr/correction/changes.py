@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from btr.corpus.m2 import Edit
 from btr.corpus.spacing import is_attached
-from btr.corpus.word_forms import is_spelling_variant
+from btr.corpus.word_forms import is_opposite, is_spelling_variant
 from btr.corpus.words import needs_capital
 from btr.correction.fixed import FixedTokens
 from btr.correction.names import respells_name
@@ -42,7 +42,7 @@ def applicable_edits(
     """Skip edits that touch masked, hidden or fixed text, and those that remove names or words of a dictionary.
 
     Those that end a heading or a list item with a full stop are skipped, too, and those between British and American
-    spelling.
+    spelling, or between a word and its opposite.
     """
     masked = [token.is_masked for token in tokens]
     if all(masked):  # nothing that the model could judge
@@ -58,7 +58,7 @@ def applicable_edits(
         and not (any(masked) and MASK in edit.corrections[0].split())
         and not (is_heading_or_item and edit.start == len(tokens) and edit.corrections[0] in FINAL_PUNCTUATION)
         and keeps_names(tokens, edit)
-        and not (edit.end - edit.start == 1 and is_other_style(tokens[edit.start].text, edit.corrections[0]))
+        and not (edit.end - edit.start == 1 and is_no_better(tokens[edit.start].text, edit.corrections[0]))
         and not (is_heading_or_item and changes_first_case(tokens, edit, edits))
         and (edit.corrections[0] or not leaves_empty_marks(text, tokens, edit, deleted))
     ]
@@ -70,9 +70,9 @@ def keeps_names(tokens: Sequence[Token], edit: Edit) -> bool:
     return Counter(removed) <= Counter(edit.corrections[0].split())
 
 
-def is_other_style(word: str, correction: str) -> bool:
-    """Whether a word is right as it was: in British or American spelling, or a name with capitals of its own."""
-    return is_spelling_variant(word, correction) or respells_name(word, correction)
+def is_no_better(word: str, correction: str) -> bool:
+    """Whether a correction is no better: the other spelling, British or American, a respelt name, or the opposite."""
+    return is_spelling_variant(word, correction) or respells_name(word, correction) or is_opposite(word, correction)
 
 
 def changes_first_case(tokens: Sequence[Token], edit: Edit, edits: Sequence[Edit]) -> bool:
