@@ -1,6 +1,7 @@
 """Benchmarks run, and print one JSON object of named ratios. Times are never asserted."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -99,3 +100,19 @@ def test_judge_and_shipped(data, tmp_path):
     systems = json.loads((tmp_path / "shipped.json").read_text())["systems"]
     assert [row["name"] for row in systems] == ["t5gec-small", "+ judge, no model", "+ judge, lm:smollm2-135m"]
     assert all(list(row["scores"]) == ["conll13", "wi-dev", "jfleg-dev"] for row in systems)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+def test_killed():
+    options = "--times", 2, "--changes", 3, "--real", 1, "--size", 130, "--only", "generate"
+    printed = json.loads(run("killed", *options, "--json"))
+    assert (printed["generate_by_clock"], printed["generate_at_changes"], printed["generate_real"]) == (2, 3, 1)
+    assert printed["generate_compared"] >= 3
+    assert {printed[f"generate_{name}"] for name in ("different", "half_written", "left_processes")} == {0}
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+def test_faults():
+    printed = json.loads(run("faults", "--size", 20, "--only", "rerank,compact", "--json"))
+    assert printed["disk full"] == 8
+    assert all(value == 0 for name, value in printed.items() if name.endswith("not as promised"))
