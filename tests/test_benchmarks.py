@@ -1,6 +1,7 @@
 """Benchmarks run, and print one JSON object of named ratios. Times are never asserted."""
 
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -58,6 +59,14 @@ def test_ratios(data, name, ratios):
     printed = json.loads(done.stdout)
     assert set(printed) == ratios
     assert all(isinstance(value, float) and value > 0 for value in printed.values())
+
+
+def run_alone(script, *options):
+    """Run a script in a process of its own; return what it printed."""
+    command = [sys.executable, f"benchmarks/{script}.py", *map(str, options)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.fixture
@@ -140,3 +149,19 @@ def test_judge_and_shipped(data, run, tmp_path):
     judged = ["+ judge, no model", "+ judge, edit-btr:edit-btr-small + lm:smollm2-135m"]
     assert [row["name"] for row in systems] == ["t5gec-small", *judged]
     assert all(list(row["scores"]) == ["conll13", "wi-dev", "jfleg-dev"] for row in systems)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+def test_killed():
+    options = "--times", 2, "--changes", 3, "--real", 1, "--size", 130, "--only", "generate"
+    printed = json.loads(run_alone("killed", *options, "--json"))
+    assert (printed["generate_by_clock"], printed["generate_at_changes"], printed["generate_real"]) == (2, 3, 1)
+    assert printed["generate_compared"] >= 3
+    assert {printed[f"generate_{name}"] for name in ("different", "half_written", "left_processes")} == {0}
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+def test_faults():
+    printed = json.loads(run_alone("faults", "--size", 20, "--only", "rerank,compact", "--json"))
+    assert printed["disk full"] == 8
+    assert all(value == 0 for name, value in printed.items() if name.endswith("not as promised"))

@@ -235,8 +235,9 @@ def test_candidates_from_a_pipe_are_refused_as_candidates(device, tmp_path):
 def test_what_the_system_refuses_is_named(tmp_path):
     (tmp_path / "scores.jsonl.part").mkdir()
     done = btr("score", "examples/candidates.jsonl", "--reranker", "mbr", "-o", tmp_path / "scores.jsonl")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == f"btr: {tmp_path / 'scores.jsonl.part'}: Is a directory."
+    assert done.returncode == 2
+    part = tmp_path / "scores.jsonl.part"
+    assert done.stderr.splitlines()[-1] == f"btr: {part}: cannot be written (Is a directory)."
 
 
 def children(pid):

@@ -1,14 +1,16 @@
 """Long work that is interrupted, killed, started twice or shared: the file is that of one undisturbed run."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from in_child import FORKED, in_child
 
-from btr.errors import InputError, Interrupted
+from btr.errors import FileError, InputError, Interrupted
 from btr.resume import write_windows
 
 HEADER = {"signature": "upper"}
@@ -74,6 +76,28 @@ def test_bad_input_leaves_nothing(tmp_path):
     with pytest.raises(InputError, match="is bad"):
         write(tmp_path / "out", work=bad)
     assert names(tmp_path) == []
+
+
+def test_a_file_that_can_not_be_read_or_written_loses_nothing(tmp_path):
+    """What is done stays when an input has vanished on the way, and when the disk is full."""
+
+    def read():
+        yield from ITEMS[:8]
+        raise FileError("in: no such file; check the path.")
+
+    with pytest.raises(FileError, match="no such file"):
+        write(tmp_path / "out", read())
+    assert names(tmp_path) == ["out.part"]
+
+    def write_to_full_disk():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        with pytest.raises(FileError, match=r"out\.part: cannot be written \(File too large\)\.$"):
+            write(tmp_path / "out")
+        return names(tmp_path)
+
+    assert in_child(FORKED, write_to_full_disk) == ["out.part"]
+    assert write(tmp_path / "out") == WHOLE
 
 
 def test_a_stream_is_not_continued(tmp_path):

@@ -5,6 +5,13 @@ class InputError(Exception):
     """The input is bad. The message is one sentence that names the file, the line and the way out."""
 
 
+class FileError(InputError):
+    """The system does not read or write a file: it is gone, the disk is full, a permission is missing.
+
+    What is done stays, since the same command goes on once that is mended.
+    """
+
+
 class Interrupted(Exception):  # noqa: N818 (it is no error)
     """Ctrl-C interrupted work that can be continued. The message says how."""
 

@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from btr.corpus.files import PathLike, check_not_input, writing
-from btr.errors import InputError, Interrupted
+from btr.corpus.files import PathLike, check_not_input, refused_writes, writing
+from btr.errors import FileError, InputError, Interrupted
 from btr.progress import track
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ def write_windows(
     part = share.part(output)
     share.wait()
     try:
-        with explaining_interruption(part), locked(part), open(part, "ab") as lines:
+        with explaining_interruption(part), refused_writes(part), locked(part), open(part, "ab") as lines:
             if not resumable:
                 lines.truncate(0)
             done = cut_to_whole_windows(part, header, size)
@@ -89,7 +89,7 @@ def write_windows(
                 lines.write("".join(line + "\n" for line in work(window)).encode())
                 lines.flush()
     except InputError as error:
-        if not isinstance(error, OtherRunError):
+        if not isinstance(error, OtherRunError | FileError):
             part.unlink(missing_ok=True)  # once the bad input is mended, its signature is another
         raise
     share.wait()

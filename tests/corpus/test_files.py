@@ -1,3 +1,4 @@
+import errno
 import gzip
 import io
 import os
@@ -13,11 +14,14 @@ from btr.corpus.files import (
     file_signature,
     read_lines,
     read_text,
+    refused_writes,
+    replace_folder,
     write_lines,
     writing,
+    writing_folder,
     zip_lines,
 )
-from btr.errors import InputError
+from btr.errors import FileError, InputError
 
 
 @pytest.mark.parametrize(
@@ -148,3 +152,64 @@ def test_signature_says_what_must_be_a_file(tmp_path):
         file_signature(tmp_path / "pipe", "candidates")
     with pytest.raises(InputError, match=r"- \(sources\): is read twice"):
         file_signature("-", "sources")
+
+
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+MESSAGE = r"out: cannot be written \(No space left on device\); make room, and run the same command again\.$"
+
+
+def as_torch_does():
+    """Raise what torch raises where Python could not write for it."""
+    try:
+        raise FULL
+    except OSError:
+        raise RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534")  # noqa: B904
+
+
+def as_safetensors_does():
+    raise ValueError(f"Error while serializing: I/O error: No space left on device (os error {errno.ENOSPC})")
+
+
+@pytest.mark.parametrize("fail", [as_torch_does, as_safetensors_does])
+def test_a_full_disk_is_one_sentence_whichever_library_writes(tmp_path, fail):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "weights").write_text("before")
+
+    def write():
+        with writing_folder(tmp_path / "out") as folder:
+            (folder / "weights").write_text("half")
+            fail()
+
+    with pytest.raises(FileError, match=MESSAGE):
+        write()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out" / "weights").read_text() == "before"
+
+
+def test_a_full_device_and_other_errors():
+    with pytest.raises(FileError, match=r"^/dev/full: cannot be written \(No space left on device\)"):
+        write_lines("/dev/full", ["a"] * 10_000)
+    with pytest.raises(FileError, match=r"^out: cannot be written \(Permission denied\)\.$"), refused_writes("out"):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    for error in (InputError("line 1: is bad."), BrokenPipeError(), ValueError("a mistake in the code")):
+        with pytest.raises(type(error)) as raised, refused_writes("out"):
+            raise error
+        assert raised.value is error
+
+
+def test_a_folder_replaced_by_a_run_that_was_killed_between_its_renamings(tmp_path, monkeypatch):
+    """The former folder is all that there is: it goes only when the new one has its name."""
+    new, old = tmp_path / "model.part", tmp_path / "model.old"
+    new.mkdir()
+    old.mkdir()
+
+    def killed(*_):
+        assert old.is_dir()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            replace_folder(new, tmp_path / "model")
+    replace_folder(new, tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

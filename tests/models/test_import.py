@@ -270,9 +270,9 @@ def test_nothing_half_written_is_left(place, tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    for name in ("save_file", "load", "replace_folder"):
+    for name in ("models.import_checkpoint.save_file", "models.import_checkpoint.load", "corpus.files.replace_folder"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"btr.models.import_checkpoint.{name}", interrupt)
+            patch.setattr(f"btr.{name}", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 run(place, path, tmp_path / "out")
         assert [each.name for each in tmp_path.iterdir()] == ["best.pt"]

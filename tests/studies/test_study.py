@@ -17,6 +17,7 @@ from btr.studies.cache import StudyCache, Written
 from btr.studies.dataset import DataSet
 from btr.studies.plan import DataSetPlan, read_plan
 from btr.studies.records import VerdictMeasures
+from btr.studies.training_stages import is_trained
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "study.yaml"
@@ -563,3 +564,13 @@ def test_an_interrupted_stage_has_no_time(tmp_path):
     path = cache.path_of("resumed", {}, ".txt")
     path.with_name(f"{path.name}.part").write_text("")
     assert cache.file("resumed", {}, ".txt", write).seconds is None
+
+
+def test_a_run_that_was_killed_before_its_card_is_continued(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    assert is_trained(tmp_path)  # imported: there is no log
+    (tmp_path / "run.json").write_text('{"complete": true}')
+    assert not is_trained(tmp_path)
+    (tmp_path / "model" / "README.md").write_text("a card")
+    assert is_trained(tmp_path)

@@ -143,6 +143,30 @@ def test_adafactor_learns(place):
     assert learn(place, "adafactor", "btr", "t5", epochs=8, optimizer=constant)[0] > 0.9
 
 
+def test_killed_between_the_last_update_and_the_end_of_its_epoch(place, tmp_path, monkeypatch):
+    """What is known of the progress is that of an undisturbed run, also where the number of steps ends an epoch."""
+    toy.write(tmp_path, 40)
+    short = {"checkpoint_minutes": 0, "batch_tokens": 256}
+    recipe = toy.write_recipe(tmp_path / "a.yaml", "seq2seq", place / "t5", str(tmp_path / "toy.tsv"), **short)
+    short |= {"epochs": None, "steps": btr.train(recipe, tmp_path / "epoch").steps}
+    recipe = toy.write_recipe(tmp_path / "b.yaml", "seq2seq", place / "t5", str(tmp_path / "toy.tsv"), **short)
+    btr.train(recipe, tmp_path / "whole")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("btr.training.train.validate", killed)
+        with pytest.raises(KeyboardInterrupt):
+            btr.train(recipe, tmp_path / "killed")
+    btr.train(recipe, tmp_path / "killed")
+    whole, resumed = (
+        json.loads((tmp_path / name / "checkpoint" / "progress.json").read_text()) for name in ("whole", "killed")
+    )
+    assert {**resumed, "seconds": 0} == {**whole, "seconds": 0}
+    assert (whole["epoch"], whole["update"]) == (1, 0)
+
+
 def test_killed_and_resumed_the_weights_are_the_same(tmp_path):
     """A real process, killed without warning in the middle of an epoch: bit for bit the same weights in the end."""
     pairs, candidates = toy.write(tmp_path, 300)

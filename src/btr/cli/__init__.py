@@ -26,6 +26,7 @@ from btr.cli import (  # noqa: F401  (commands, in the order of --help)
     training_data,
 )
 from btr.cli.options import app
+from btr.corpus.files import FULL
 from btr.errors import InputError, Interrupted
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -65,8 +66,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to write goes nowhere
         sys.exit(1)  # as typer does, if it notices first
     except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        fail(f"{name}{error.strerror or error}.", 1)
+        name = error.filename or ("standard output" if error.errno in FULL else None)
+        fail(f"{name}: {error.strerror or error}." if name else f"{error.strerror or error}.", 2)
 
 
 def command_of(error: TyperException) -> str:

@@ -4,6 +4,7 @@ Lines are UTF-8, plain or gzip, with Unix or Windows ends; `-` is standard input
 Writing goes to a temporary file that is renamed at the end, so that no file is left half-written.
 """
 
+import errno
 import gzip
 import hashlib
 import io
@@ -20,13 +21,15 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from btr.errors import InputError
+from btr.errors import FileError, InputError
 from btr.wording import count_of
 
 PathLike = str | os.PathLike[str]
 Paths = PathLike | Sequence[PathLike]
 GZIP_MAGIC = b"\x1f\x8b"
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+FULL = errno.ENOSPC, errno.EDQUOT
+OS_ERROR = re.compile(r"\(os error (\d+)\)")  # how libraries in Rust, such as safetensors, name an error of the system
 
 
 def as_paths(value: Paths | None) -> list[PathLike]:
@@ -46,11 +49,11 @@ def open_bytes(path: PathLike) -> BinaryIO:
         else:
             raw = open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the path.") from None
+        raise FileError(f"{path}: no such file; check the path.") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder; name a file in it.") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+        raise FileError(f"{path}: cannot be read ({error.strerror}).") from None
     buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw))
     if buffered.peek(2)[:2] == GZIP_MAGIC:
         return cast(BinaryIO, gzip.GzipFile(fileobj=buffered))
@@ -68,7 +71,7 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
                 f"{path}: is a broken gzip file ({str(error).rstrip('.')}); fetch or pack it again."
             ) from None
         except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+            raise FileError(f"{path}: cannot be read ({error.strerror}).") from None
 
 
 def read_lines(path: PathLike) -> Iterator[str]:
@@ -187,6 +190,31 @@ def file_signature(path: PathLike, what: str) -> str:
 
 
 @contextmanager
+def refused_writes(path: PathLike) -> Iterator[None]:
+    """Say in one sentence what the system refuses while a file or folder is written, such as room on a full disk."""
+    try:
+        yield
+    except (InputError, BrokenPipeError):
+        raise
+    except Exception as error:
+        cause = system_error(error)
+        if cause is None:
+            raise
+        way_out = "; make room, and run the same command again" if cause.errno in FULL else ""
+        raise FileError(f"{path}: cannot be written ({cause.strerror or cause}){way_out}.") from None
+
+
+def system_error(error: Exception) -> OSError | None:
+    """Return the system's error behind one that a library has raised; None if there is none."""
+    if isinstance(error, OSError):
+        return error
+    if isinstance(error.__context__, OSError):  # torch raises its own while Python writes for it
+        return error.__context__
+    match = OS_ERROR.search(str(error))
+    return OSError(int(match[1]), os.strerror(int(match[1]))) if match else None
+
+
+@contextmanager
 def writing(path: PathLike) -> Iterator[IO[str]]:
     """Open for writing: gzip by the name's `.gz`; the file appears under its name only when complete."""
     if os.fspath(path) == "-":
@@ -197,13 +225,17 @@ def writing(path: PathLike) -> Iterator[IO[str]]:
     if target.is_dir():
         raise InputError(f"{path}: is a folder; name a file in it.")
     if target.exists() and not target.is_file():  # a pipe or a device: it can't be replaced by renaming
-        with open(target, "w", encoding="utf-8", newline="\n") as text:
+        with refused_writes(path), open(target, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
+    with refused_writes(path), new_file(target) as text:
+        yield text
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[IO[str]]:
+    """Open a temporary file that takes the place of `target` when it is complete."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as raw:
             binary = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if target.suffix == ".gz" else raw
@@ -229,11 +261,26 @@ def write_lines(path: PathLike, lines: Iterable[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
+@contextmanager
+def writing_folder(path: PathLike) -> Iterator[Path]:
+    """Give an empty folder to write to; it takes the place of `path` when it is complete."""
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f"{target.name}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        with refused_writes(path):
+            temporary.mkdir(parents=True)
+            yield temporary
+            replace_folder(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def replace_folder(new: Path, target: Path) -> None:
     """Rename a complete folder to `target`; the former one is `TARGET.old` until that is done."""
     old = target.with_name(f"{target.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
+    if target.exists():  # else a run was killed between the two renamings, and the old one is all that there is
+        shutil.rmtree(old, ignore_errors=True)
         os.rename(target, old)
     os.rename(new, target)
     shutil.rmtree(old, ignore_errors=True)

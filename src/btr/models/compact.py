@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from btr.corpus.files import PathLike, replace_folder
+from btr.corpus.files import PathLike, writing_folder
 from btr.errors import InputError
 from btr.models.config import read_config
 from btr.models.int8_weights import CONFIG_KEY, pack_weights, unpack_weights
@@ -55,13 +55,8 @@ def compact(model: str, output: PathLike) -> Compacted:
         if not torch.isfinite(weight).all():
             raise InputError(f"{model}: has weights that are not finite, in {name}.")
     before = sum(weight.numel() * 4 for weight in weights.values())
-    temporary = target.with_name(f"{target.name}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
-    try:
+    with writing_folder(output) as temporary:
         write_model(folder, temporary, pack_weights(weights), {CONFIG_KEY: 1})
-        replace_folder(temporary, target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     after = (target / "model.safetensors").stat().st_size
     return Compacted(str(output), round(after / 1e6, 1), round(before / 1e6, 1))
 
@@ -73,7 +68,7 @@ def expand_to(folder: Path, name: str, target: Path) -> None:
 
 def write_model(folder: Path, target: Path, weights: dict[str, torch.Tensor], keys: dict[str, int]) -> None:
     """Write a model's folder with other weights, and with these keys in its configuration."""
-    target.mkdir(parents=True)
+    target.mkdir(parents=True, exist_ok=True)
     save_file(weights, target / "model.safetensors", metadata={"format": "pt"})
     (target / "model.safetensors").chmod(0o644)  # safetensors makes it readable by the owner alone
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from btr.corpus.files import user_cache
+from btr.corpus.files import refused_writes, user_cache
 from btr.errors import InputError, needs_models
 from btr.models.bidirectional import MODEL_TYPES
 from btr.models.config import check_kind, read_config, read_facts
@@ -36,7 +36,7 @@ def convert(name: str, compute: str = "int8", kind: str = "seq2seq") -> Path:
     made_from = {"model": model_hash(name), "ctranslate2": ctranslate2_version()}
     cache = cache_folder(folder, made_from["model"])
     target = cache / f"ctranslate2-{compute}"
-    with FileLock(cache / ".ctranslate2.lock"):  # other processes wait, and then use the conversion
+    with refused_writes(target), FileLock(cache / ".ctranslate2.lock"):  # others wait, and then use the conversion
         if is_made_from(target, made_from):
             return target
         read_config(str(folder), name)  # one clear error if `transformers` can't read it
@@ -96,7 +96,8 @@ def cache_folder(folder: Path, identity: str) -> Path:
     if os.access(folder, os.W_OK):
         return folder
     cache = user_cache() / f"{folder.name}-{identity}"
-    cache.mkdir(parents=True, exist_ok=True)
+    with refused_writes(cache):
+        cache.mkdir(parents=True, exist_ok=True)
     return cache
 
 

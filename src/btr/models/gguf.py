@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from btr.corpus.files import user_cache
+from btr.corpus.files import refused_writes, user_cache
 from btr.errors import InputError, needs_models
 
 MAGIC = b"GGUF"
@@ -39,16 +39,17 @@ def check_magic(path: Path) -> None:
 
 def expand_gguf(path: Path, folder: Path) -> None:
     """Write a GGUF file as the folder of a plain float32 model; the folder appears only when it is complete."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.parent / f".{folder.name}.lock"):  # other processes wait, and then use the folder
-        if folder.is_dir():
-            return
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
-            write_plain_model(path, temporary)
-            os.rename(temporary, folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+    with refused_writes(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.parent / f".{folder.name}.lock"):  # other processes wait, and then use the folder
+            if folder.is_dir():
+                return
+            temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+            try:
+                write_plain_model(path, temporary)
+                os.rename(temporary, folder)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_plain_model(path: Path, folder: Path) -> None:

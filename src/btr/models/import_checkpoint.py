@@ -2,14 +2,13 @@
 
 import hashlib
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from safetensors.torch import save_file
 from transformers import GenerationConfig, PreTrainedTokenizerBase
 
-from btr.corpus.files import PathLike, replace_folder
+from btr.corpus.files import PathLike, writing_folder
 from btr.errors import InputError
 from btr.models.checkpoint import Checkpoint, read_checkpoint
 from btr.models.config import silence_libraries
@@ -84,15 +83,10 @@ def import_checkpoint(checkpoint: PathLike, output: PathLike, *, tokenizer: str 
     result = Imported(
         str(output), kind, sum(weight.numel() for weight in read.weights.values()), tokenizer, read.updates
     )
-    temporary = target.with_name(f"{target.name}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
-    try:
+    with writing_folder(output) as temporary:
         write_folder(temporary, read, pieces)
         (temporary / "README.md").write_text(write_card(result, target.name, checkpoint), encoding="utf-8")
         load(kind, str(temporary), device="cpu")  # also checks that the decoder of a BTR attends to both sides
-        replace_folder(temporary, target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return result
 
 
@@ -111,7 +105,6 @@ def fitting_tokenizer(name: str, checkpoint: Checkpoint, path: PathLike) -> PreT
 
 def write_folder(folder: Path, checkpoint: Checkpoint, tokenizer: PreTrainedTokenizerBase) -> None:
     """Write weights, configuration and tokenizer as `transformers` reads them."""
-    folder.mkdir(parents=True)
     weights = {name: weight.contiguous() for name, weight in checkpoint.weights.items()}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(0o644)  # safetensors makes it readable by the owner alone

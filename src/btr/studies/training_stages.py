@@ -12,7 +12,7 @@ from btr.errors import InputError
 from btr.studies.plan import Plan
 from btr.studies.training_plan import StagePlan
 from btr.training.recipe import expand
-from btr.training.records import FACTS, read_facts
+from btr.training.records import CARD, FACTS, read_facts
 
 
 def run_training(plan: Plan) -> list[str]:
@@ -36,10 +36,11 @@ def run_training(plan: Plan) -> list[str]:
 
 
 def is_trained(run: Path) -> bool:
-    """Return whether a run has its model, and is complete if it was trained here."""
-    if not (run / "model" / "config.json").is_file():
+    """Return whether a run has its model, and is complete if it was trained here: the model's card is written last."""
+    model = run / "model"
+    if not (model / "config.json").is_file():
         return False
-    return not (run / FACTS).is_file() or bool(read_facts(run).complete)
+    return not (run / FACTS).is_file() or (bool(read_facts(run).complete) and (model / CARD).is_file())
 
 
 def write_candidates(stage: StagePlan) -> None:

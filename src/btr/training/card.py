@@ -9,7 +9,7 @@ import yaml
 from btr.corpus.files import PathLike, writing
 from btr.training import OBJECTIVES
 from btr.training.recipe import Recipe
-from btr.training.records import SCORE, Facts, History, read_facts, read_history
+from btr.training.records import CARD, SCORE, Facts, History, read_facts, read_history
 
 WRITES_ERRORS = "A model that writes errors into clean sentences, as learners do: it makes pairs to train others on."
 WRITES_ERRORS_LIMITS = "It corrects nothing, and what it writes may mean something else than the sentence did."
@@ -33,7 +33,7 @@ def write_card(folder: PathLike, recipe: Recipe, run: PathLike) -> Path:
         "## Limits",
         limits(recipe, history),
     ]
-    path = Path(folder) / "README.md"
+    path = Path(folder) / CARD
     with writing(path) as file:
         file.write("\n\n".join(parts) + "\n")
     return path

@@ -38,17 +38,27 @@ def prepare_dataset(objective: Objective, folder: Path) -> Any:
     path = folder / f"examples-{fingerprint(objective, data)}.arrow"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        count = 0
-        with ArrowWriter(path=str(temporary)) as writer:
-            for example in islice(track(read_examples(objective), data.max_examples, "Reading"), data.max_examples):
-                writer.write({**example, "size": objective.size(example), **dict(zip(SHAPE, objective.shape(example)))})
-                count += 1
-            if not count:
-                raise InputError("no example is left to train on; are all longer than max_source and max_target?")
-            writer.finalize()
-        os.replace(temporary, path)
+        temporary = path.with_suffix(".part")  # one that a killed run has left is written anew
+        try:
+            with ArrowWriter(path=str(temporary)) as writer:
+                count = write_examples(writer, objective)
+                if not count:
+                    raise InputError("no example is left to train on; are all longer than max_source and max_target?")
+                writer.finalize()
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
     return Dataset.from_file(str(path))
+
+
+def write_examples(writer: Any, objective: Objective) -> int:
+    """Write a recipe's examples with their sizes; return how many there are."""
+    count, limit = 0, objective.recipe.data.max_examples
+    for example in islice(track(read_examples(objective), limit, "Reading"), limit):
+        writer.write({**example, "size": objective.size(example), **dict(zip(SHAPE, objective.shape(example)))})
+        count += 1
+    return count
 
 
 def fingerprint(objective: Objective, data: Data) -> str:

@@ -6,7 +6,6 @@ killed and resumed goes on as if nothing had happened, and several processes do 
 
 import json
 import math
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -20,7 +19,7 @@ from accelerate import Accelerator
 from safetensors.torch import load_file, save_file
 from transformers.optimization import Adafactor
 
-from btr.corpus.files import replace_folder
+from btr.corpus.files import writing_folder
 from btr.errors import InputError
 from btr.models.identity import model_hash
 from btr.models.initial import load_initial_model
@@ -148,9 +147,15 @@ class Trainer:
             self.updates = self.plan(progress.epoch)
             while progress.update < len(self.updates) and not self.complete and not (limit and progress.step >= limit):
                 yield self.update(self.updates[progress.update])
-            if progress.update == len(self.updates):
-                progress.epoch, progress.update = progress.epoch + 1, 0
+            if self.end_epoch():
                 yield None
+
+    def end_epoch(self) -> bool:
+        """Go on to the next epoch if all updates of this one are done; return whether they are."""
+        is_done = self.progress.update == len(self.updates)
+        if is_done:
+            self.progress.epoch, self.progress.update = self.progress.epoch + 1, 0
+        return is_done
 
     def update(self, batches: Batches) -> Update:
         """Do one step of the optimizer."""
@@ -217,13 +222,12 @@ class Trainer:
 
     def save(self) -> None:
         """Write all that the run needs to go on; the old checkpoint goes only when the new one is complete."""
-        temporary = self.run / "checkpoint.part"
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        save_file({name: weight.detach().contiguous() for name, weight in self.trained.items()}, temporary / "weights")
-        torch.save(self.optimizer.state_dict(), temporary / "optimizer")
-        (temporary / "progress.json").write_text(json.dumps(asdict(self.progress)))
-        replace_folder(temporary, self.run / "checkpoint")
+        weights = {name: weight.detach().contiguous() for name, weight in self.trained.items()}
+        with writing_folder(self.run / "checkpoint") as folder:
+            save_file(weights, folder / "weights")
+            with open(folder / "optimizer", "wb") as file:
+                torch.save(self.optimizer.state_dict(), file)
+            (folder / "progress.json").write_text(json.dumps(asdict(self.progress)))
 
     def load(self) -> None:
         """Go on from the last checkpoint, if there is one."""
@@ -239,6 +243,8 @@ class Trainer:
                 state = torch.load(folder / "optimizer", weights_only=True, map_location="cpu")
                 self.optimizer.load_state_dict(state)
                 self.progress = progress
+                self.updates = self.plan(progress.epoch)
+                self.end_epoch()  # stopped just before that
                 return
 
 

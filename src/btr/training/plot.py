@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from btr.corpus.files import PathLike
+from btr.corpus.files import PathLike, writing
 from btr.training.records import WITHOUT_THRESHOLD, History, read_history
 
 BLUE, ORANGE, GREY = (
@@ -39,8 +39,9 @@ def plot(run: PathLike) -> list[Path]:
         figure = Figure((WIDTH, HEIGHT * len(panels)), layout="constrained")
         for draw, axes in zip(panels, figure.subplots(len(panels), squeeze=False)[:, 0]):
             draw(axes, history)
-        figure.savefig(paths[0], metadata={"Date": None})
-        figure.savefig(paths[1], dpi=200)
+        for path, dated in zip(paths, ({"Date": None}, None)):
+            with writing(path) as file:
+                figure.savefig(file.buffer, format=path.suffix[1:], dpi=200, metadata=dated)  # type: ignore[attr-defined]
     return paths
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from btr.corpus.files import PathLike
+from btr.corpus.files import PathLike, writing
 from btr.errors import InputError
 from btr.training import OBJECTIVES
 from btr.training.batches import BatchBy
@@ -236,7 +236,8 @@ def read_yaml(path: PathLike, what: str, where: str, keys: str) -> dict[str, Any
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder; name a {what} in it.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: cannot be read ({reason}).") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
@@ -287,7 +288,8 @@ def part_at(whole: type[Part], keys: Sequence[str]) -> type[Part]:
 
 def write_recipe(recipe: Recipe, path: PathLike) -> None:
     """Write a recipe with all its defaults."""
-    Path(path).write_text(yaml.safe_dump(recipe.model_dump(), sort_keys=False), encoding="utf-8")
+    with writing(path) as file:
+        file.write(yaml.safe_dump(recipe.model_dump(), sort_keys=False))
 
 
 def expand(path: str) -> str:

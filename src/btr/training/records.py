@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from btr.corpus.files import PathLike, read_lines
+from btr.corpus.files import PathLike, read_lines, write_lines
 from btr.corpus.parallel import parse_json
 from btr.errors import InputError
 from btr.training import OBJECTIVES
@@ -16,6 +16,7 @@ SCORE = "f0.5"  # the score that chooses the best model
 LOG = "log.jsonl"
 RECIPE = "recipe.yaml"
 FACTS = "run.json"
+CARD = "README.md"  # in the model's folder
 WITHOUT_THRESHOLD = "0.0"  # key of a validation's grid
 
 
@@ -162,7 +163,7 @@ class Facts:
 
     def write(self, run: Path) -> None:
         """Write run.json."""
-        (run / FACTS).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        write_lines(run / FACTS, [json.dumps(asdict(self), indent=1)])
 
 
 def read_facts(run: PathLike) -> Facts:

@@ -1,6 +1,5 @@
 """`btr train`: a recipe in, a run's folder out, with the model in it."""
 
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from accelerate.utils import (
 )
 
 from btr import __version__
-from btr.corpus.files import PathLike, replace_folder
+from btr.corpus.files import PathLike, refused_writes, writing_folder
 from btr.errors import InputError, Interrupted
 from btr.models.initial import load_initial_model
 from btr.training import OBJECTIVES
@@ -67,8 +66,13 @@ def train(
     A run that was stopped continues where it stopped. `changes` replace what the recipe says; `max_steps` ends the run
     early, and a later call continues it.
     """
-    run = Path(output)
     settings = read_recipe(recipe, changes)
+    with refused_writes(output):
+        return train_in(Path(output), settings, max_steps)
+
+
+def train_in(run: Path, settings: Recipe, max_steps: int | None) -> Trained:
+    """Train in a run's folder."""
     accelerator = start_run(settings, run)
     validator = Validator(settings) if settings.validation.gold and accelerator.is_main_process else None
     with accelerator.main_process_first():
@@ -216,14 +220,13 @@ def validate(trainer: Trainer, validator: Validator | None, log: RunLog) -> None
 
 def save_model(objective: Objective, run: Path) -> None:
     """Save the model as `transformers` does, with its recipe; the one before goes only when this is complete."""
-    model, temporary = objective.model, run / "model.part"
-    shutil.rmtree(temporary, ignore_errors=True)
+    model = objective.model
     if hasattr(model.config, "scale_decoder_outputs"):  # transformers 5 calls every T5 tied, and other tools trust it
         model.config.tie_word_embeddings = model.config.scale_decoder_outputs
-    model.save_pretrained(temporary)
-    objective.tokenizer.save_pretrained(temporary)
-    write_recipe(objective.recipe, temporary / "recipe.yaml")
-    replace_folder(temporary, run / "model")
+    with writing_folder(run / "model") as folder:
+        model.save_pretrained(folder)
+        objective.tokenizer.save_pretrained(folder)
+        write_recipe(objective.recipe, folder / "recipe.yaml")
 
 
 def collect_facts(trainer: Trainer) -> Facts:
