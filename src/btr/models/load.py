@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -28,7 +29,7 @@ from btr.models.identity import model_hash
 from btr.models.int8_layers import can_quantise, quantise
 from btr.models.int8_weights import CONFIG_KEY as COMPACT_KEY
 from btr.models.int8_weights import unpack_weights
-from btr.models.locate import fetch_folder, first_line, locate_model, weight_files
+from btr.models.locate import fetch_folder, first_line, locate_model, refuse_code, weight_files
 from btr.models.threads import prepare_for_forks
 from btr.models.tokenizer import load_tokenizer
 
@@ -102,6 +103,8 @@ def read_model(kind: str, config: Any, name: str, dtype: torch.dtype) -> tuple[A
             model, report = model_class.from_pretrained(None, state_dict=weights, **options)
             if (folder / "generation_config.json").is_file():
                 model.generation_config = GenerationConfig.from_pretrained(folder)
+    except UnpicklingError:
+        raise refuse_code(name) from None
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
     for module in model.modules():
