@@ -99,3 +99,27 @@ def test_judge_and_shipped(data, tmp_path):
     systems = json.loads((tmp_path / "shipped.json").read_text())["systems"]
     assert [row["name"] for row in systems] == ["t5gec-small", "+ judge, no model", "+ judge, lm:smollm2-135m"]
     assert all(list(row["scores"]) == ["conll13", "wi-dev", "jfleg-dev"] for row in systems)
+
+
+@pytest.mark.parametrize("parser", ["M2", "judge.json", "recipe", "LanguageTool forms", "documents"])
+def test_fuzz(parser):
+    printed = json.loads(run("fuzz", "--inputs", 40, "--only", parser, "--json"))
+    assert list(printed) == [parser]
+    assert (printed[parser]["inputs"], printed[parser]["broken"]) == (40, 0)
+
+
+def test_fuzz_by_the_openapi_document():
+    pytest.importorskip("schemathesis")
+    printed = json.loads(run("fuzz", "--inputs", 24, "--only", "HTTP", "--json"))
+    assert printed["HTTP bodies"]["broken"] == 0
+
+
+def test_security(data):
+    printed = json.loads(run("security", "--json"))
+    assert {"token", "origin", "host", "limits", "CSP", "texts on disk", "code in models"} <= set(printed)
+
+
+def test_soak(data):
+    printed = json.loads(run("soak", "--seconds", 10, "--clients", 4, "--texts", 6, "--json"))
+    assert {"requests", "p50", "p95", "p99", "memory_of_first", "memory_of_second"} == set(printed)
+    assert printed["requests"] > 0
