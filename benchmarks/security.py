@@ -251,10 +251,11 @@ def audit(checks: Checks) -> str:
         reason = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         return f"pip-audit has not run: {reason[:200]}"
     packages = json.loads(done.stdout)["dependencies"]
-    for package in packages:
-        known = [each["id"] for each in package.get("vulns", [])]
+    audited = [each for each in packages if "skip_reason" not in each]  # its service knows nothing of the others
+    for package in audited:
+        known = [each["id"] for each in package["vulns"]]
         checks.expect("pip-audit", f"{package['name']} has {', '.join(known)}", not known)
-    return f"pip-audit: {len(packages)} packages"
+    return f"pip-audit could look up {len(audited)} of {len(packages)} packages"
 
 
 def main() -> None:

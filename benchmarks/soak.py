@@ -69,8 +69,8 @@ class RunningServer:
         return Usage(memory, int(status["Threads"]), len(list((folder / "fd").iterdir())))
 
     def idle_usage(self, before: Usage | None = None) -> Usage:
-        """Return what it uses once no request runs, or after half a minute of more threads or files than before."""
-        end = time.monotonic() + 30
+        """Return what it uses once no request runs and no client is connected; give up waiting for that in time."""
+        end = time.monotonic() + 2 * TIMEOUT
         while True:
             time.sleep(1)
             metrics = httpx.get(f"{self.address}/metrics", timeout=TIMEOUT).text
