@@ -71,12 +71,16 @@ class Client:
                 text = texts[k * 7 % len(texts)]
                 answer = http.post("/v1/correct", json={"text": text})
                 self.times.append(time.perf_counter() - started)
-                if answer.status_code != 200:
-                    self.errors.append(f"{answer.status_code}: {answer.text[:100]}")
-                elif without_candidate_edits(answer.json()) != self.expected[text]:
-                    self.errors.append(f"not the answer of btr correct: {text}")
+                self.check(text, answer)
                 if time.perf_counter() > end:
                     return
+
+    def check(self, text: str, answer: httpx.Response) -> None:
+        """Store an error if an answer is not that of `btr correct`."""
+        if answer.status_code != 200:
+            self.errors.append(f"{answer.status_code}: {answer.text[:100]}")
+        elif without_candidate_edits(answer.json()) != self.expected[text]:
+            self.errors.append(f"not the answer of btr correct: {text}")
 
 
 def without_candidate_edits(answer: Answer) -> Answer:

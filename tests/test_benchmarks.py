@@ -165,3 +165,27 @@ def test_faults():
     printed = json.loads(run_alone("faults", "--size", 20, "--only", "rerank,compact", "--json"))
     assert printed["disk full"] == 8
     assert all(value == 0 for name, value in printed.items() if name.endswith("not as promised"))
+
+
+@pytest.mark.parametrize("parser", ["M2", "judge.json", "recipe", "LanguageTool forms", "documents"])
+def test_fuzz(parser):
+    printed = json.loads(run_alone("fuzz", "--inputs", 40, "--only", parser, "--json"))
+    assert list(printed) == [parser]
+    assert (printed[parser]["inputs"], printed[parser]["broken"]) == (40, 0)
+
+
+def test_fuzz_by_the_openapi_document():
+    pytest.importorskip("schemathesis")
+    printed = json.loads(run_alone("fuzz", "--inputs", 24, "--only", "HTTP", "--json"))
+    assert printed["HTTP bodies"]["broken"] == 0
+
+
+def test_security(data):
+    printed = json.loads(run_alone("security", "--json"))
+    assert {"token", "origin", "host", "limits", "CSP", "texts on disk", "code in models"} <= set(printed)
+
+
+def test_soak(data):
+    printed = json.loads(run_alone("soak", "--seconds", 10, "--clients", 4, "--texts", 6, "--json"))
+    assert {"requests", "p50", "p95", "p99", "memory_of_first", "memory_of_second"} == set(printed)
+    assert printed["requests"] > 0

@@ -1,13 +1,20 @@
 """Typed records as JSON has them, and back."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 T = TypeVar("T")
 
 _READERS: dict[type, Any] = {}  # pydantic's, by class
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value of JSON is a finite number. Whole numbers that no float can hold are none."""
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and abs(cast(float, value)) <= sys.float_info.max  # false for NaN, too
 
 
 def to_json(value: object) -> Any:

@@ -1,7 +1,6 @@
 """N-best lists: a source and a GEC model's candidate corrections of it; the first is the base candidate."""
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from btr.corpus.files import PathLike, read_lines, writing
 from btr.corpus.parallel import authors_outputs, parse_json
 from btr.errors import InputError
+from btr.records import is_number
 
 PROPOSED = "proposed"  # the flag of a candidate that a reranker added
 SYSTEM = "system"  # the flag of a candidate that is the output of a system of its own
@@ -80,8 +80,7 @@ def check_numbers(values: object, count: int, what: str) -> tuple[float | None, 
     if (
         not isinstance(values, list)
         or len(values) != count
-        or any(isinstance(value, bool) or not isinstance(value, int | float | None) for value in values)
-        or not all(value is None or math.isfinite(value) for value in values)
+        or not all(value is None or is_number(value) for value in values)
     ):
         raise InputError(f"{what} must be a list of {count} numbers, one per candidate.")
     return tuple(None if value is None else float(value) for value in values)

@@ -5,7 +5,6 @@ file has several of them, in order of preference: the first whose features are a
 """
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from btr.corpus.files import PathLike, file_signature, writing
 from btr.decisions.edit_features import available_features, compute_features
 from btr.errors import InputError
 from btr.metrics.base import Array
-from btr.records import Record
+from btr.records import Record, is_number
 
 JUDGE_FILE = "judge.json"  # in a model's folder
 ASK_ABOUT_ALL = 0.0, 1.0  # no edit is settled before all rerankers were asked
@@ -157,10 +156,6 @@ class Judges:
         return replace(self, judges=rest, rerankers=names)
 
 
-def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def read_judges(path: PathLike) -> Judges:
     """Read a file of judges; a folder's is `judge.json` in it."""
     check_judge_name(path)
@@ -168,7 +163,7 @@ def read_judges(path: PathLike) -> Judges:
     signature = file_signature(file, "judge")
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, RecursionError, OSError) as error:
         raise InputError(f"{file}: can't be read as JSON ({error}).") from None
     if not isinstance(record, dict) or not isinstance(record.get("judges"), list) or not record["judges"]:
         raise InputError(f"{file}: has no judges; write a file of them with 'btr tune --edits'.")

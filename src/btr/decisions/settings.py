@@ -1,14 +1,14 @@
 """The settings of a decision: which candidates compete, how scores combine, and when the reranker's choice wins."""
 
 import json
-import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from btr.errors import InputError
-from btr.records import Record
+from btr.records import Record, is_number
 
 PROFILES_FILE = "profiles.json"
 COMMON_PROFILES = (
@@ -51,7 +51,7 @@ class Settings(Record):
             raise InputError(f"the cut-off is a probability, from 0 to 1, not {self.cutoff:g}.")
         if self.average not in AVERAGES:
             raise InputError(f"average must be one of {', '.join(AVERAGES)}, not {self.average!r}.")
-        if not all(math.isfinite(weight) for weight in self.weights.values()):
+        if not all(map(is_number, self.weights.values())):
             raise InputError("the weights must be finite numbers.")
 
     def accepts(self, margin: float) -> bool:
@@ -121,12 +121,13 @@ def check_type(name: str, value: object, hint: object) -> None:
     elif hint is bool:
         valid = isinstance(value, bool)
     elif hint in (float, float | None):
-        valid = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        valid = valid or (value is None and hint is not float)
+        valid = is_number(value) or (value is None and hint is not float)
     else:
         valid = isinstance(value, hint) and not isinstance(value, bool)  # type: ignore[arg-type]
     if not valid:
-        raise InputError(f"{name} can't be {value!r}.")
+        raise InputError(
+            f"{name} can't be {reprlib.repr(value)}."
+        )  # shortened: in YAML a value may hold itself many times
 
 
 PAPER_SETTINGS = Settings(candidates=5, top=5, threshold=0.4, rerankers=("btr",))  # λ of the paper's main results
@@ -143,7 +144,7 @@ def read_profiles(folder: Path) -> dict[str, Settings]:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (ValueError, OSError) as error:
+    except (ValueError, RecursionError, OSError) as error:
         raise InputError(f"{path}: can't be read as JSON ({error}).") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: expected an object of settings by name.")

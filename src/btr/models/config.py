@@ -65,11 +65,14 @@ def read_config(path: str, name: str) -> Any:
     from transformers import AutoConfig
 
     try:
-        return AutoConfig.from_pretrained(path)
+        config = AutoConfig.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"{name}: no such folder, shipped model or model on the hub that can be reached ({first_line(error)})."
         ) from None
+    if hasattr(config, "auto_map"):
+        del config.auto_map  # code in the model's folder, which `transformers` would ask the user to run
+    return config
 
 
 def is_t5(name: str) -> bool:

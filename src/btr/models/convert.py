@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 from filelock import FileLock
@@ -17,7 +18,7 @@ from btr.errors import InputError, needs_models
 from btr.models.bidirectional import MODEL_TYPES
 from btr.models.config import check_kind, read_config, read_facts
 from btr.models.identity import model_hash
-from btr.models.locate import fetch_folder, first_line, locate_model
+from btr.models.locate import fetch_folder, first_line, locate_model, refuse_code
 
 COMPUTE_TYPES = "float32", "int8"
 MADE_FROM = "made-from.json"  # in a conversion: the model's hash, and CTranslate2's version
@@ -63,14 +64,14 @@ def run_converter(folder: str, target: Path, compute: str, name: str) -> None:
 
     class Converter(TransformersConverter):  # type: ignore[misc]
         def load_model(self, *arguments: Any, **options: Any) -> Any:
-            model = super().load_model(*arguments, **options)
+            model = super().load_model(*arguments, **options, trust_remote_code=False)
             if model.config.is_encoder_decoder:
                 # The converter scales the output of models whose flag says "tied"; transformers 5 sets it for all T5s.
                 model.config.tie_word_embeddings = getattr(model.config, "scale_decoder_outputs", False)
             return model
 
         def load_tokenizer(self, *arguments: Any, **options: Any) -> Any:
-            tokenizer = super().load_tokenizer(*arguments, **options)
+            tokenizer = super().load_tokenizer(*arguments, **options, trust_remote_code=False)
             for token in ("bos_token", "eos_token", "unk_token"):
                 if getattr(tokenizer, token) is None:  # CTranslate2 can't load a null; any token will do for scoring
                     setattr(tokenizer, token, tokenizer.convert_ids_to_tokens(0))
@@ -78,6 +79,8 @@ def run_converter(folder: str, target: Path, compute: str, name: str) -> None:
 
     try:
         Converter(folder).convert(str(target), quantization=compute)
+    except UnpicklingError:
+        raise refuse_code(name) from None
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise InputError(f"{name}: can't be converted for ctranslate2 ({first_line(error)}).") from None
 

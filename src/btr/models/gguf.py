@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
@@ -66,7 +67,11 @@ def write_plain_model(path: Path, folder: Path) -> None:
 
     silence_libraries()
     try:
-        file = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+        file: dict[str, Any] = {
+            "pretrained_model_name_or_path": str(path.parent),
+            "gguf_file": path.name,
+            "trust_remote_code": False,
+        }
         with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that has no switch
             model = AutoModelForCausalLM.from_pretrained(**file, dtype=torch.float32)
             tokenizer = AutoTokenizer.from_pretrained(**file)

@@ -45,7 +45,7 @@ def read_object(path: Path) -> dict[str, object]:
     """Read a JSON object."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not JSON ({error}).") from None
     if not isinstance(content, dict):
         raise InputError(f"{path}: is not a JSON object.")

@@ -1,6 +1,7 @@
 """Loading models by folder, shipped name or hub id. Whatever is wrong with one is said in one sentence."""
 
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ from btr.models.int8_layers import can_quantise, quantise
 from btr.models.int8_weights import CONFIG_KEY as COMPACT_KEY
 from btr.models.int8_weights import unpack_weights
 from btr.models.loaded import LoadedModel, read_weights
-from btr.models.locate import fetch_folder, first_line, locate_model
+from btr.models.locate import fetch_folder, first_line, locate_model, refuse_code
 from btr.models.threads import prepare_for_forks
 from btr.models.tokenizer import load_tokenizer
 
@@ -89,6 +90,8 @@ def read_model(kind: str, config: Any, name: str, dtype: torch.dtype) -> tuple[A
             model, report = model_class.from_pretrained(None, state_dict=weights, **options)
             if (folder / "generation_config.json").is_file():
                 model.generation_config = GenerationConfig.from_pretrained(folder)
+    except UnpicklingError:
+        raise refuse_code(name) from None
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{name}: can't be loaded as {kind} ({first_line(error)}).") from None
     for module in model.modules():

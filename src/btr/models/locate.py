@@ -100,6 +100,13 @@ def weight_files(folder: Path) -> list[Path]:
     return []
 
 
+def refuse_code(name: str) -> InputError:
+    """Return the error for PyTorch's weights that `weights_only` refuses."""
+    return InputError(
+        f"{name}: its weights are refused, since they have more than tensors; code in a model is not run."
+    )
+
+
 def first_line(error: Exception) -> str:
     """Return the first line of a library's message, without its full stop."""
     return str(error).strip().split("\n")[0].rstrip(".")

@@ -74,7 +74,7 @@ def load_tokenizer(path: str, config: Any, name: str) -> "PreTrainedTokenizerBas
     silence_libraries()
     check_tokenizer_files(path, name)
     try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path)
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: its tokenizer can't be loaded ({first_line(error)}).") from None
     check_end(tokenizer, config, name)

@@ -220,10 +220,10 @@ class UniqueKeyLoader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         known = set[str]()
-        for key, _ in node.value:
-            if str(key.value) in known:
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in known:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands there twice", key.start_mark)
-            known.add(str(key.value))
+            known.add(key.value)
         return super().construct_mapping(node, deep)
 
 
@@ -238,10 +238,13 @@ def read_yaml(path: PathLike, what: str, where: str, keys: str) -> dict[str, Any
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{path}: cannot be read ({reason}).") from None
-    except yaml.YAMLError as error:
+    except RecursionError:
+        raise InputError(f"{path}: is not valid YAML (it is nested too deeply).") from None
+    except Exception as error:  # where yaml can't convert a value, such as the date 2001-99-99, it raises anything
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{line}: is not valid YAML ({getattr(error, 'problem', error)}).") from None
+        reason = str(getattr(error, "problem", error)).partition("\n")[0].rstrip(".")
+        raise InputError(f"{path}{line}: is not valid YAML ({reason}).") from None
     if not isinstance(content, dict):
         raise InputError(f"{path}: is no {what}; expected keys such as {keys}.")
     return content
