@@ -12,19 +12,18 @@ TINY = LARGEST / torch.finfo(torch.float32).max  # 127 / x overflows for x below
 
 def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
     """Return a matrix as int8, and each row's scale: its largest absolute element / 127, or 1 for a row of zeros."""
-    largest = largest_elements(weight)
+    largest = known_largest(weight.abs().amax(1))
     # As CTranslate2 does it: multiplying by 127 / largest sometimes rounds differently from dividing by the scale.
     return (weight * (LARGEST / largest)[:, None]).round().to(torch.int8), largest / LARGEST
 
 
 def requantised_scale(numbers: Tensor, scale: Tensor) -> Tensor:
     """Return the scales that `quantise_rows` would give the matrix of these numbers and scales; the numbers stay."""
-    return largest_elements(numbers.float() * scale[:, None]) / LARGEST
+    return known_largest(numbers.abs().amax(1).float() * scale) / LARGEST
 
 
-def largest_elements(weight: Tensor) -> Tensor:
-    """Return each row's largest absolute element; 127 for a row of zeros."""
-    largest = weight.abs().amax(1)
+def known_largest(largest: Tensor) -> Tensor:
+    """Return each row's largest absolute element, where that of a row of zeros counts as 127."""
     return torch.where(largest < TINY, LARGEST, largest)
 
 

@@ -1,6 +1,7 @@
 """Loading tokenizers: with `transformers`, or without it where CTranslate2 needs no more than tokenizer.json."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,9 +98,7 @@ def read_plain_tokenizer(folder: Path) -> PlainTokenizer | None:
         return None
     try:
         config = read_object(folder / "tokenizer_config.json")
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer = parse_tokenizer((folder / "tokenizer.json").read_text(encoding="utf-8"))
     except Exception:  # tokenizers raises nothing more specific; `transformers` says what is wrong
         return None
     special = {key: config[key] for key in SPECIAL_TOKENS if config.get(key) is not None}
@@ -116,6 +115,14 @@ def read_plain_tokenizer(folder: Path) -> PlainTokenizer | None:
         and tokenizer.get_vocab_size() <= MAX_PLAIN_VOCABULARY
     )
     return PlainTokenizer(tokenizer, {key: str(token) for key, token in special.items()}) if is_plain else None
+
+
+@lru_cache(maxsize=2)
+def parse_tokenizer(content: str) -> "Tokenizer":
+    """Return the tokenizer that a tokenizer.json describes; models often share one."""
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_str(content)
 
 
 def check_tokenizer_files(path: str, name: str) -> None:
