@@ -5,7 +5,7 @@ answer must equal that of `btr correct`; none may be an error or be lost. A full
 least twice as many requests per second with many clients as with one. Otherwise the exit code is 1. Last, a text as
 long as a request may be is streamed; the time to its first paragraph is printed, and it is cancelled after a few.
 
-    python benchmarks/serve.py [--json] [--seconds 60] [--clients 32]
+    python benchmarks/serve.py [--json] [--seconds 60] [--clients 32] [--texts 96]
 """
 
 import json
@@ -24,9 +24,8 @@ from correct import DEEDS, ENDS, PEOPLE, THINGS
 
 from btr.correction.corrector import Corrector
 
-FULL = {"seconds": 60, "clients": 32}
+FULL = {"seconds": 60, "clients": 32, "texts": 96}
 MIN_SPEEDUP = 2.0
-TEXTS = 96
 LONGEST = 50_000  # characters of a request
 STREAMED = 3  # paragraphs that are read before the request is cancelled
 Answer = dict[str, Any]  # JSON
@@ -139,7 +138,7 @@ def stream(report: Report, address: str, expected: dict[str, Answer]) -> None:
 def main() -> None:
     report = Report(__doc__ or "", **FULL)
     seconds, clients = report.options["seconds"], report.options["clients"]
-    expected = correct_offline(make_texts(TEXTS))
+    expected = correct_offline(make_texts(report.options["texts"]))
     command = [sys.executable, "-m", "btr.cli", "serve", "--port", "0", "--timeout", "120"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
