@@ -81,6 +81,28 @@ def test_any_other_model_is_left_to_transformers(tmp_path, change):
     assert load_plain_t5(str(tmp_path)) is None
 
 
+@pytest.mark.parametrize(
+    "name", ["edit_head.last.bias", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"]
+)
+def test_a_missing_weight_is_left_to_transformers(tmp_path, name):
+    from safetensors.torch import load_file, save_file
+
+    from btr.models.locate import SHIPPED
+
+    for file in (SHIPPED / "edit-btr-small").iterdir():
+        if file.suffix == ".json":
+            (tmp_path / file.name).symlink_to(file)
+    weights = load_file(SHIPPED / "edit-btr-small" / "model.safetensors")
+    del weights[name]
+    save_file(weights, tmp_path / "model.safetensors")
+    assert load_plain_t5(str(tmp_path)) is None
+
+
+def test_a_config_nested_too_deeply_is_left_to_transformers(tmp_path):
+    (tmp_path / "config.json").write_text("[" * 100_000)
+    assert load_plain_t5(str(tmp_path)) is None
+
+
 def test_no_weights_are_left_to_transformers_too(tmp_path):
     """Which says in one sentence what is wrong."""
     from btr.errors import InputError

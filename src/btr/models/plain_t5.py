@@ -5,7 +5,6 @@ theirs in int8 (`tests/models/test_plain_t5.py`). It reads compact folders (`btr
 every other model is left to `models/load.py`.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +21,7 @@ from btr.models.bidirectional import CONFIG_KEY as BIDIRECTIONAL_KEY
 from btr.models.config import check_kind, judges_edits
 from btr.models.decoder import attention_bias, self_attention
 from btr.models.edit_head import HEAD, EditHead
-from btr.models.identity import model_hash
+from btr.models.identity import model_hash, read_object
 from btr.models.int8_layers import Int8Linear, Int8LinearTwoPass, can_quantise
 from btr.models.int8_weights import CONFIG_KEY as COMPACT_KEY
 from btr.models.int8_weights import INT8 as NUMBERS
@@ -43,10 +42,10 @@ def load_plain_t5(name: str) -> LoadedModel | None:
     """Load a compact BTR that judges edits; None if `transformers` is needed to read it, or to say what is wrong."""
     folder = Path(locate_model(name))
     try:
-        content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        config = SimpleNamespace(**content)
-    except (OSError, ValueError, TypeError):
+        content = read_object(folder / "config.json")
+    except (OSError, InputError):
         return None
+    config: Any = SimpleNamespace(**content)
     is_usual = USUAL.items() <= content.items() and all(key in content for key in NUMBERS_OF_SHAPE)
     if not (is_usual and content.get(BIDIRECTIONAL_KEY) and judges_edits(config) and can_quantise()):
         return None
@@ -76,18 +75,21 @@ class PlainT5:
         self.encoder = Encoder(weights, "encoder", words, config.num_layers, config)
         self.decoder = Stack(weights, "decoder", words, config.num_decoder_layers, config)
         self.edit_head = EditHead(config.d_model).eval()
-        self.edit_head.first = linear(weights, f"{HEAD}.first", Int8LinearTwoPass)  # type: ignore[assignment]
-        self.edit_head.last = linear(weights, f"{HEAD}.last", Int8LinearTwoPass)  # type: ignore[assignment]
+        for part in ("first", "last"):
+            bias = weights[f"{HEAD}.{part}.bias"]
+            setattr(self.edit_head, part, linear(weights, f"{HEAD}.{part}", Int8LinearTwoPass, bias))
 
 
-def linear(weights: Mapping[str, Tensor], name: str, kind: type[Int8Linear] = Int8Linear) -> Int8Linear:
+def linear(
+    weights: Mapping[str, Tensor], name: str, kind: type[Int8Linear] = Int8Linear, bias: Tensor | None = None
+) -> Int8Linear:
     """Return a linear layer with the int8 numbers that quantising the unpacked weights would give."""
     if f"{name}.weight{NUMBERS}" in weights:
         numbers = weights[f"{name}.weight{NUMBERS}"]
         scale = requantised_scale(numbers, weights[f"{name}.weight{SCALE}"])
     else:
         numbers, scale = quantise_rows(weights[f"{name}.weight"])
-    return kind.from_rows(numbers, scale, weights.get(f"{name}.bias"))
+    return kind.from_rows(numbers, scale, bias)
 
 
 class Embedding:
@@ -120,7 +122,7 @@ class Attention:
         self.key_value_proj_dim = config.d_kv
         self.buckets = config.relative_attention_num_buckets
         self.max_distance = config.relative_attention_max_distance
-        self.distances = weights.get(f"{name}.relative_attention_bias.weight")
+        self.distances: Tensor | None = None
 
     def compute_bias(self, queries: int, keys: int, device: torch.device) -> Tensor:
         """Return the bias of each head (1, heads, queries, keys): by distance, of which long ones share buckets."""
@@ -155,6 +157,8 @@ class Stack:
     def __init__(self, weights: Mapping[str, Tensor], name: str, words: Embedding, blocks: int, config: Any) -> None:
         self.embed_tokens = words
         self.block = [SimpleNamespace(layer=read_layers(weights, f"{name}.block.{k}", config)) for k in range(blocks)]
+        first = f"{name}.block.0.layer.0.SelfAttention"
+        self.block[0].layer[0].SelfAttention.distances = weights[f"{first}.relative_attention_bias.weight"]
         self.final_layer_norm = Norm(weights, f"{name}.final_layer_norm", config)
 
 
