@@ -104,7 +104,7 @@ class Workshop:
         else:
             btr.generate(
                 self.sources(name), DEFAULT_MODEL, path, engine="ctranslate2", dtype="int8", max_length=MAX_LENGTH,
-                length_penalty=LENGTH_PENALTY,
+                length_penalty=LENGTH_PENALTY, spelling=True,
             )  # fmt: skip
         return path
 
