@@ -12,10 +12,10 @@ HEAD = """\
 
 Made by `BTR_DATA=… python benchmarks/judge.py --output results/judge.md --figure docs/images/reliability.svg`, which
 writes t5gec-small's candidates as `btr correct` does (five, int8, and more for misspelt words), scores their edits with
-{model} (int8), and fits judges with what `btr tune --edits` calls. "Cross-validated" means that the judge of a fifth of the sentences and its
-cut-off come from the other four fifths. The judge of all three sets is the shipped one: to save time it asks the last
-reranker only about edits that it gives {settled} without it. The others, and those under "What each model adds", ask
-about all edits. int8 results differ slightly between processors.
+{model} (int8), and fits judges with what `btr tune --edits` calls. "Cross-validated"
+means that the judge of a fifth of the sentences and its cut-off come from the other four fifths. The judge of all three
+sets is the shipped one: to save time it asks the last reranker only about edits that it gives {settled} without it. The
+others, and those under "What each model adds", ask about all edits. int8 results differ slightly between processors.
 """
 
 
