@@ -236,7 +236,7 @@ class Trainer:
                 progress = Progress(**json.loads((folder / "progress.json").read_text()))
                 if progress.origin != self.progress.origin:
                     raise InputError(f"{self.run}: the data or the first weights are not those that it began with.")
-                weights = load_file(folder / "weights", device=str(self.accelerator.device))
+                weights = load_file(folder / "weights")
                 with torch.no_grad():
                     for name, weight in self.trained.items():
                         weight.copy_(weights[name])
