@@ -5,6 +5,7 @@ import json
 import math
 import re
 import shutil
+from functools import reduce
 
 import pytest
 import tiny
@@ -188,16 +189,44 @@ def test_a_text_that_vote_wrote_is_among_the_candidates():
 
 
 def test_forms(tmp_path):
-    (block,) = run("I has one dog.\n")
+    (block,) = make().correct_blocks(list(cut_blocks(["I has one dog.\n"])), candidate_edits=True)
     written = {form: Renderer(form).write(block) for form in FORMS}
     assert written["text"] == "I have one dogs.\n"
     assert written["diff"] == "I [-has-]{+have+} one [-dog-]{+dogs+}.\n"
     (tmp_path / "out.m2").write_text(written["m2"])
     (sentence,) = read_m2(tmp_path / "out.m2")
     assert sentence.corrected() == "I have one dogs ."
-    assert "→ 0.73  I have one dogs ." in written["alternatives"]
+    assert written["alternatives"] == "I has one dog.\n  → 0.73  I have one dogs.\n    0.27  I has one dog.\n\n"
     coloured = Renderer("diff", colour=True).write(block)
     assert "\033[31;9mhas\033[0m\033[32mhave\033[0m" in coloured
+
+
+@pytest.mark.parametrize("reranker", [None, Opposed()])
+def test_whole_candidates_are_shown_in_the_users_own_words(tmp_path, reranker):
+    """No tokens (do n't), no mask (X); candidates that differ only in a figure, which stays, are one."""
+
+    class Four(Scripted):
+        def generate(self, sources, settings):
+            changes = [("has", "have")], [("has", "have"), ("5", "7")], [], [("has", "so " * 40)]
+            return [
+                [Hypothesis(*self.encode([swap(text, pairs)]), -1.0 - k) for k, pairs in enumerate(changes)]
+                for text in self.decode(sources)
+            ]
+
+    def swap(text, pairs):
+        return reduce(lambda text, pair: text.replace(*pair), pairs, text)
+
+    (tmp_path / "text").write_text("I don't know who\nhas 5 of https://x.org dogs.\n")
+    correct_file(
+        tmp_path / "text", tmp_path / "out", Corrector(Four(), DecodingSettings(size=4), reranker), form="alternatives"
+    )
+    source, first, second, blank = (tmp_path / "out").read_text().split("\n")[:4]
+    assert source == "I don't know who has 5 of https://x.org dogs."
+    have = "I don't know who have 5 of https://x.org dogs."
+    expected = [("→", have), (" ", source)] if reranker is None else [("→", source), (" ", have)]
+    assert [(line[2], line[10:]) for line in (first, second)] == expected
+    assert sum(float(line[4:8]) for line in (first, second)) == pytest.approx(1, abs=0.011)
+    assert blank == ""
 
 
 def test_sentences_too_long_or_foreign_are_skipped():
@@ -595,6 +624,8 @@ def test_one_text_is_no_list_of_texts():
     for method in (corrector.correct_many, corrector.correct_sentences):
         with pytest.raises(InputError, match="expected a list of texts, not one text"):
             method("I has it .")
+        with pytest.raises(InputError, match="expected a text, not NoneType"):
+            method(["I has it .", None])
 
 
 def test_bad_settings_are_refused_before_any_model_is_loaded():

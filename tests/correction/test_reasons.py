@@ -71,8 +71,9 @@ def test_runners_up_are_those_for_the_same_place():
         ("As children likes it, I go.", {"likes": "like"}, "subject–verb agreement"),
         ("Some childrens are here.", {"childrens": "children"}, "plural form"),
         ("I recieve it.", {"recieve": "receive"}, "spelling"),
+        ("The 21th century is here.", {"21th": "21st"}, "spelling"),
     ],
 )
-def test_forms_of_one_lemma_are_no_misspellings(text, written, reason):
+def test_forms_of_one_lemma_are_no_misspellings_and_ordinals_are(text, written, reason):
     (edit,) = judged_corrector(Scripted(written), cutoff=0.1).correct(text).edits
     assert edit.reason == reason

@@ -134,12 +134,14 @@ def correct_blocks(
 ) -> None:
     """Correct a text block by block, and write it in a form."""
     probabilities = form in FORMS_WITH_PROBABILITIES
+    candidate_edits = form == "alternatives" and corrector.judge is None  # to show candidates in the user's own words
     is_streamed = name == "-" or os.fspath(output) == "-"  # nothing that could be resumed
     characters = BATCH_CHARACTERS if corrector.judge is None or is_streamed else JUDGED_CHARACTERS
     batches = batch_blocks(read_blocks(path, markdown), characters)
 
     def run(batch: Sequence[Block]) -> list[CorrectedBlock]:
-        return list(corrector.correct_blocks(batch, probabilities=probabilities))
+        blocks = corrector.correct_blocks(batch, probabilities=probabilities, candidate_edits=candidate_edits)
+        return list(blocks)
 
     if is_streamed:
         render(map(run, batches), output, form, colour, counts)
@@ -152,6 +154,8 @@ def correct_blocks(
     header = {"signature": corrector.signature, "text": name, "markdown": markdown, "probabilities": probabilities}
     if corrector.judge is not None:
         header["characters"] = characters  # batches of another size can't be continued
+    if candidate_edits:
+        header["candidate_edits"] = True
     records = Path(os.fspath(output) + RECORDS)
     is_complete = records.exists() and next(read_lines(records), "") == json.dumps(header)  # stopped while rendering
     Share.current().wait()

@@ -234,7 +234,7 @@ class Corrector(ByReference):
     ) -> list[Correction]:
         """Correct several texts; their sentences are batched together."""
         check_list(texts)
-        blocks = [list(cut_blocks(io.StringIO(check_text(text), newline="\n"), markdown)) for text in texts]
+        blocks = [list(cut_blocks(io.StringIO(text, newline="\n"), markdown)) for text in texts]
         corrected = (
             block
             for chunk in batch_blocks(chain.from_iterable(blocks))
@@ -255,11 +255,16 @@ class Corrector(ByReference):
         return [choice.text for _, choice in self.decide(rows, probabilities=False)]
 
     def correct_blocks(
-        self, blocks: Sequence[Block], *, probabilities: bool = True, words: Sequence[str] = ()
+        self,
+        blocks: Sequence[Block],
+        *,
+        probabilities: bool = True,
+        candidate_edits: bool = False,
+        words: Sequence[str] = (),
     ) -> Iterator[CorrectedBlock]:
         """Correct the blocks of a text, whose sentences are batched together."""
         for examined in self.examine(blocks, probabilities=probabilities, words=words):
-            yield describe(examined)
+            yield describe(examined, candidate_edits=candidate_edits)
 
     def examine(
         self, blocks: Sequence[Block], *, probabilities: bool = True, words: Sequence[str] = ()
@@ -317,8 +322,10 @@ class Corrector(ByReference):
 
 
 def check_list(texts: Sequence[str]) -> None:
-    """Refuse a text where a list of texts is expected: it would be taken for a list of characters."""
+    """Refuse what is no list of texts; a text by itself would be taken for a list of characters."""
     if isinstance(texts, str):
         raise InputError("expected a list of texts, not one text.")
     if not isinstance(texts, Sequence):
         raise InputError(f"expected a list of texts, not {type(texts).__name__}.")
+    for text in texts:
+        check_text(text)

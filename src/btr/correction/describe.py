@@ -9,6 +9,7 @@ from btr.corpus.m2 import Edit
 from btr.corpus.word_forms import inflection_type
 from btr.correction.blocks import Block
 from btr.correction.changes import applicable_edits, to_character_changes
+from btr.correction.fixed import is_same_ordinal
 from btr.correction.reasons import explanation_of, name_of
 from btr.correction.records import (
     NOT_ENGLISH,
@@ -152,10 +153,16 @@ def to_edit(edit: CandidateEdit) -> Edit:
 
 
 def explained_type(segment: Segment, edit: Edit) -> str:
-    """Return an edit's type; two forms of one lemma are no misspelling, though ERRANT's list of words lacks one."""
-    if edit.type != SPELLING or edit.end - edit.start != 1:
+    """Return an edit's type; two forms of one lemma are no misspelling, though ERRANT's list of words lacks one.
+
+    Another ending of an ordinal (21th, 21st) is one; for ERRANT it is another adjective or noun.
+    """
+    if edit.end - edit.start != 1:
         return edit.type
-    inflection = inflection_type(segment.tokens[edit.start].text, edit.corrections[0])
+    word, correction = segment.tokens[edit.start].text, edit.corrections[0]
+    if is_same_ordinal(word, correction):
+        return SPELLING
+    inflection = inflection_type(word, correction) if edit.type == SPELLING else None
     return edit.type if inflection is None else f"R:{inflection}"
 
 

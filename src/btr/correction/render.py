@@ -1,9 +1,10 @@
 """The forms in which corrections are shown."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from btr.corpus.candidates import tokens_of
 from btr.corpus.m2 import NONE, Edit, Sentence, format_m2
 from btr.correction.changes import Change, apply_changes
 from btr.correction.records import CandidateView, CorrectedBlock, CorrectedSentence, EditSpan, TokenEdit
@@ -58,30 +59,51 @@ class Renderer:
             if sentence.alternatives is not None:
                 lines += self.judged_edits(block, sentence)
                 continue
-            candidates = dict[str, CandidateView]()
-            for candidate in sentence.candidates or ():
-                candidates.setdefault(candidate.text, candidate)
-            if len(candidates) < 2 or sentence.index is None or sentence.candidates is None:
-                continue
-            lines.append(f"{self.bold[0]}{sentence.source}{self.bold[1]}")
-            chosen = sentence.candidates[sentence.index].text
-            for text, candidate in sorted(candidates.items(), key=lambda item: -item[1].probability):
-                probability = f"{candidate.probability:.2f}" if candidate.competes else "   –"
-                lines.append(f"  {'→' if text == chosen else ' '} {probability}  {text}")
-            lines.append("")
+            if sentence.candidates is not None:
+                lines += self.ranked_candidates(block, sentence, sentence.candidates)
         return "".join(line + "\n" for line in lines)
+
+    def ranked_candidates(
+        self, block: CorrectedBlock, sentence: CorrectedSentence, candidates: Sequence[CandidateView]
+    ) -> list[str]:
+        """Return a sentence in the user's own words, and what its candidates make of it, by probability.
+
+        Candidates that differ only in what is never changed are one. Those that can't be taken are left out.
+        """
+        different: dict[tuple[str, ...], CandidateView] = {}
+        for k, candidate in enumerate(candidates):
+            if candidate.flag is None or k == sentence.index:
+                different.setdefault(tokens_of(candidate.text), candidate)
+        probabilities: dict[str, float] = {}
+        for candidate in different.values():
+            text = in_own_words(block, sentence, candidate.edits or ())
+            probabilities[text] = probabilities.get(text, 0.0) + candidate.probability
+        if len(probabilities) < 2:
+            return []
+        chosen = in_own_words(block, sentence, sentence.edits)
+        lines = [f"{self.bold[0]}{in_own_words(block, sentence, ())}{self.bold[1]}"]
+        for text, probability in sorted(probabilities.items(), key=lambda item: -item[1]):
+            shown = f"{probability:.2f}" if probability else "   –"  # a candidate that does not compete has 0
+            lines.append(f"  {'→' if text == chosen else ' '} {shown}  {text}")
+        return [*lines, ""]
 
     def judged_edits(self, block: CorrectedBlock, sentence: CorrectedSentence) -> list[str]:
         """Return a sentence in the user's own words, and its edits by confidence: first those that were made."""
         if not sentence.edits and not sentence.alternatives:
             return []
-        text = " ".join(block.text[sentence.start - block.start : sentence.end - block.start].split())
-        lines = [f"{self.bold[0]}{text}{self.bold[1]}"]
+        lines = [f"{self.bold[0]}{in_own_words(block, sentence, ())}{self.bold[1]}"]
         for mark, edits in (("→", sentence.edits), (" ", sentence.alternatives or ())):
             for edit in edits:
                 sure = "   –" if edit.confidence is None else f"{edit.confidence:.2f}"
                 lines.append(f"  {mark} {sure}  {edit.reason}: {show_change(edit)}")
         return [*lines, ""]
+
+
+def in_own_words(block: CorrectedBlock, sentence: CorrectedSentence, edits: Sequence[EditSpan]) -> str:
+    """Return a sentence of the user's text after edits, on one line."""
+    text = block.text[sentence.start - block.start : sentence.end - block.start]
+    changes = [Change(edit.start, edit.end, edit.replacement) for edit in edits]
+    return " ".join(apply_changes(text, changes, sentence.start).split())
 
 
 def show_change(edit: EditSpan) -> str:
