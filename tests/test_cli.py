@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from btr.cli import main
+from btr.corpus.named_sets import SETS
 
 ROOT = Path(__file__).parents[1]
 EVALUATE = ["evaluate", "examples/base.txt", "--gold", "examples/gold.m2"]
@@ -108,6 +109,8 @@ def test_list_sets():
     assert (done.returncode, done.stderr) == (0, "")
     assert "conll14/official-2014.combined.m2" in done.stdout
     assert "jfleg-dev, jfleg-test: https://github.com/keisks/jfleg" in done.stdout
+    listed = json.loads(btr("evaluate", "--list-sets", "--json").stdout)
+    assert [one["name"] for one in listed] == list(SETS)
 
 
 def test_standard_input():
