@@ -244,8 +244,9 @@ def test_what_the_system_refuses_is_named(tmp_path):
 
 
 def children(pid):
-    """How many processes a process has started that still run."""
-    return subprocess.run(["ps", "--no-headers", "--ppid", str(pid)], capture_output=True).stdout.count(b"\n")
+    """How many processes a process has started that still run; the options of `ps` are those of macOS, too."""
+    parents = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True).stdout
+    return parents.split().count(str(pid))
 
 
 def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path):
@@ -266,7 +267,7 @@ def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path):
     while time.monotonic() < deadline and children(process.pid) < 2:  # until both workers have started
         time.sleep(0.05)
     time.sleep(1)
-    assert children(process.pid) == 2
+    assert children(process.pid) >= 2  # where workers are spawned, Python starts a third process
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err) == (130, "", "btr: interrupted.\n")
