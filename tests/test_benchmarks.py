@@ -21,6 +21,7 @@ BENCHMARKS = ROOT / "benchmarks"
 STARTED = ["correct", "help", "evaluate_help"]
 if fetched_folder("smollm2-135m").is_dir():
     STARTED.append("correct_with_language_model")
+needs_linux = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_judge_and_shipped(data, run, tmp_path):
     assert all(list(row["scores"]) == ["conll13", "wi-dev", "jfleg-dev"] for row in systems)
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+@needs_linux
 def test_killed():
     options = "--times", 2, "--changes", 3, "--real", 1, "--size", 130, "--only", "generate"
     printed = json.loads(run_alone("killed", *options, "--json"))
@@ -160,13 +161,14 @@ def test_killed():
     assert {printed[f"generate_{name}"] for name in ("different", "half_written", "left_processes")} == {0}
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+@needs_linux
 def test_faults():
     printed = json.loads(run_alone("faults", "--size", 20, "--only", "rerank,compact", "--json"))
     assert printed["disk full"] == 8
     assert all(value == 0 for name, value in printed.items() if name.endswith("not as promised"))
 
 
+@needs_linux  # it measures memory by /proc
 @pytest.mark.parametrize("parser", ["M2", "judge.json", "recipe", "LanguageTool forms", "documents"])
 def test_fuzz(parser):
     printed = json.loads(run_alone("fuzz", "--inputs", 40, "--only", parser, "--json"))
@@ -174,6 +176,7 @@ def test_fuzz(parser):
     assert (printed[parser]["inputs"], printed[parser]["broken"]) == (40, 0)
 
 
+@needs_linux
 def test_fuzz_by_the_openapi_document():
     pytest.importorskip("schemathesis")
     printed = json.loads(run_alone("fuzz", "--inputs", 24, "--only", "HTTP", "--json"))

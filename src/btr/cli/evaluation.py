@@ -32,22 +32,13 @@ ALL = "all"  # for --metric: a report
 ONLY_IN_REPORTS = "is for a report; add --metric all, or score the output of a clean text with --metric unchanged."
 
 
-def print_sets(wanted: bool) -> None:
-    """Print all named test sets and end, if that is wanted."""
-    if wanted:
-        import btr
-        from btr.cli.reports import print_set_list
-
-        show(btr.list_sets(), False, print_set_list)
-        raise typer.Exit
-
-
 @app.command()
 def evaluate(
     context: typer.Context,
     hypotheses: Annotated[
-        list[str], typer.Argument(metavar="HYP", help="Text, a candidates file, or one text file per rank; - is stdin.")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="HYP", help="Text, a candidates file, or one text file per rank; - is stdin."),
+    ] = None,
     metric: ReportMetric = None,
     test_set: TestSet = None,
     gold: Gold = None,
@@ -63,10 +54,7 @@ def evaluate(
     beta: Beta = None,
     resamples: Resamples = 1000,
     processes: Processes = None,
-    list_sets: Annotated[
-        bool,
-        typer.Option("--list-sets", callback=print_sets, is_eager=True, help="Print the named test sets, and end."),
-    ] = False,
+    list_sets: Annotated[bool, typer.Option("--list-sets", help="Print the named test sets, and end.")] = False,
     as_json: Json = False,
 ) -> None:
     """Score hypotheses with M2, ERRANT, GLEU or a registered metric.
@@ -81,8 +69,14 @@ def evaluate(
     btr evaluate candidates.jsonl --oracle --reference ref.txt --gold test.m2 --json
     """
     import btr
+    from btr.cli.reports import print_set_list
     from btr.cli.tables import print_evaluation
 
+    if list_sets:
+        show(btr.list_sets(), as_json, print_set_list)
+        return
+    if not hypotheses:
+        raise InputError("Missing argument 'HYP'; see 'btr evaluate --help'.")
     check_metric(metric)
     if metric == ALL:
         refuse_options(context, ("oracle", "by", "groups"), "is for a single metric; leave it out with --metric all.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 import typer
 
 from btr.errors import InputError
+from btr.records import to_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -125,8 +126,7 @@ def show(result: T, as_json: bool, table: "Callable[[T, Console], None]", file: 
     """Print a result: one JSON object for programs, or a table for people."""
     if is_first_process():  # of several, only the first prints
         if as_json:
-            record = result.to_dict() if hasattr(result, "to_dict") else result
-            print(json.dumps(record, ensure_ascii=False, allow_nan=False), file=file)
+            print(json.dumps(to_json(result), ensure_ascii=False, allow_nan=False), file=file)
         else:
             from rich.console import Console
 

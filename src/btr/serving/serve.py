@@ -14,6 +14,8 @@ from btr.serving.limits import HOST, PORT, Limits
 if TYPE_CHECKING:
     from btr.correction.corrector import Corrector
 
+MACOS_OPEN_FILES = 10_240  # OPEN_MAX: macOS has no hard limit by default, and refuses "none" as the soft one
+
 
 def serve(
     corrector: "Corrector | Callable[[], Corrector] | None" = None,
@@ -93,8 +95,11 @@ def allow_many_connections() -> None:
     with suppress(ImportError, ValueError, OSError):  # not on Windows
         import resource
 
-        _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except ValueError:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (MACOS_OPEN_FILES, hard))
 
 
 def is_loopback(host: str) -> bool:
