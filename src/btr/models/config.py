@@ -62,10 +62,14 @@ def read_config(path: str, name: str) -> Any:
     silence_libraries()
     if Path(path).is_dir() and not (Path(path) / "config.json").is_file():
         raise InputError(f"{name}: has no config.json; is this a model's folder?")
+    from huggingface_hub.errors import StrictDataclassError
     from transformers import AutoConfig
 
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+    except StrictDataclassError as error:
+        reason = str(error).strip().split("\n")[-1].strip()  # the first line only names the field
+        raise InputError(f"{name}: its config.json has a wrong value ({reason}).") from None
     except (OSError, ValueError) as error:
         raise InputError(
             f"{name}: no such folder, shipped model or model on the hub that can be reached ({first_line(error)})."
