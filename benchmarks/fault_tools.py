@@ -80,13 +80,13 @@ def limit_files(size: int) -> None:
 def watch_opens(act: Callable[[str], None]) -> None:
     """Call `act` with the path of each file that this process is about to open for reading."""
 
-    def see(event: str, arguments: tuple[Any, ...]) -> None:
+    def handle(event: str, arguments: tuple[Any, ...]) -> None:
         if event != "open" or not isinstance(arguments[0], str | bytes | os.PathLike):
             return
         if not (isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_DIRECTORY)):
             act(os.path.abspath(os.fsdecode(arguments[0])))
 
-    sys.addaudithook(see)
+    sys.addaudithook(handle)
 
 
 def record_opens(paths: list[Path], log: Path) -> None:

@@ -46,9 +46,9 @@ class Watcher:
     def __init__(self, act: Callable[[str, tuple[Any, ...]], None]) -> None:
         self.act, self.is_acting = act, False
         self.folder = os.getcwd() + os.sep
-        sys.addaudithook(self.see)
+        sys.addaudithook(self.handle)
 
-    def see(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def handle(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Look at an event of Python's."""
         if self.is_acting or not (event in CHANGES or (event == "open" and is_writing(arguments[2]))):
             return

@@ -217,8 +217,8 @@ class Trial:
                 done += self.attempt(kill, min(self.generator.randint(1, most), times - done), real)
         return done
 
-    def tell(self) -> None:
-        """Say what has happened so far."""
+    def print_counts(self) -> None:
+        """Print the counts so far."""
         counts = ", ".join(
             f"{each.name.replace('_', ' ')} {getattr(self.outcome, each.name)}" for each in fields(Outcome)
         )
@@ -249,11 +249,11 @@ def main() -> int:
             report.say(f"{command.name}: {command.seconds:.1f} s, {command.changes} changes of files")
             outcome = trial.outcome
             outcome.by_clock = trial.repeat(options["times"], trial.killed_by_clock)
-            trial.tell()
+            trial.print_counts()
             outcome.at_changes = trial.repeat(options["changes"], trial.killed_at_change)
-            trial.tell()
+            trial.print_counts()
             outcome.real = trial.repeat(options["real"], partial(trial.killed_by_clock, real=True), 1, True)
-            trial.tell()
+            trial.print_counts()
             numbers = {each.name: getattr(outcome, each.name) for each in fields(Outcome)}
             rows.append(f"| {command.name} | {command.seconds:.1f} s | {' | '.join(map(str, numbers.values()))} |")
             report.ratios |= {f"{command.name}_{name}": number for name, number in numbers.items()}

@@ -9,9 +9,11 @@ from btr.decisions import Settings
 from btr.decisions.judge import read_judges
 from btr.decisions.settings import read_profiles
 from btr.errors import InputError
+from btr.models.compact import is_compact
 from btr.models.identity import read_object
 from btr.records import is_number
 from btr.training.recipe import read_recipe
+from btr.training.records import read_facts, read_history
 
 NO_FLOAT = 10**400
 NESTED = "[" * 100_000
@@ -40,6 +42,17 @@ def test_json_that_is_nested_too_deeply_is_refused(tmp_path):
             read(tmp_path / name)
     with pytest.raises(InputError, match="is not JSON"):
         read_object(tmp_path / "judge.json")
+    (tmp_path / "run.json").write_text(NESTED)
+    with pytest.raises(InputError, match=r"run\.json: is not JSON"):
+        read_facts(tmp_path)
+    (tmp_path / "config.json").write_text(NESTED)
+    assert not is_compact(tmp_path)
+
+
+def test_numbers_of_a_log_that_no_float_can_hold_are_left_out(tmp_path):
+    rows = [{"step": 1, "loss": 2.0}, {"step": 2, "loss": NO_FLOAT}]
+    write_lines(tmp_path / "log.jsonl", map(json.dumps, rows))
+    assert [update.step for update in read_history(tmp_path).updates] == [1]
 
 
 @pytest.mark.parametrize(

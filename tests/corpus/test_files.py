@@ -195,10 +195,28 @@ def test_a_full_device():
 def test_other_errors_of_writing():
     with pytest.raises(FileError, match=r"^out: cannot be written \(Permission denied\)\.$"), refused_writes("out"):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    for error in (InputError("line 1: is bad."), BrokenPipeError(), ValueError("a mistake in the code")):
+    for error in (
+        InputError("line 1: is bad."),
+        BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)),
+        ValueError("a mistake in the code"),
+        OSError("the hub has no such model"),
+        ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED)),
+        FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/elsewhere/weights"),
+    ):
         with pytest.raises(type(error)) as raised, refused_writes("out"):
             raise error
         assert raised.value is error
+
+
+def test_a_mistake_in_the_code_after_an_error_of_the_system_is_shown(tmp_path):
+    def blunder():
+        try:
+            (tmp_path / "missing").read_text()
+        except OSError:
+            raise KeyError("a mistake") from None
+
+    with pytest.raises(KeyError), writing(tmp_path / "out"):
+        blunder()
 
 
 def test_a_folder_replaced_by_a_run_that_was_killed_between_its_renamings(tmp_path, monkeypatch):

@@ -1,7 +1,7 @@
 """Candidates for unknown words: which words are unknown, what is suggested, and what becomes of the texts."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from judged import judged_corrector
 from scripted import Scripted
@@ -53,13 +53,17 @@ def test_another_prefix_is_suggested_where_no_list_has_the_word(word, right):
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=14))
+@settings(deadline=None)  # the first example reads the lists of words
 def test_suggestions_are_few_known_words(word):
     suggested = suggest(word)
     assert len(suggested) == len(set(suggested)) <= 5
     assert all(is_known(part) for suggestion in suggested for part in suggestion.split())
 
 
-@pytest.mark.parametrize("word", ["deduplicate", "unfollow", "overcorrection", "vlog", "backend", "Chatbot"])
+@pytest.mark.parametrize(
+    "word",
+    ["deduplicate", "unfollow", "unmount", "ungroups", "unbuilt", "overcorrection", "vlog", "backend", "Chatbot"],
+)
 def test_new_words_and_words_with_prefixes_are_known(word):
     assert is_known(word)
 

@@ -157,9 +157,18 @@ def test_what_config_json_leaves_open_is_read_by_transformers(tmp_path, monkeypa
     (folder / "config.json").write_text(json.dumps(content))
     assert read_facts(str(folder), "tiny").is_encoder_decoder
     assert read == [(str(folder), "tiny")]
-    (folder / "config.json").write_text("[]")
-    with pytest.raises(InputError, match="no such folder, shipped model"):
-        read_facts(str(folder), "tiny")
+    for broken in ("[]", "[" * 100_000, "{", json.dumps({**content, "auto_map": None})):
+        (folder / "config.json").write_text(broken)
+        with pytest.raises(InputError, match=r"^tiny: its config\.json can't be read \("):
+            read_facts(str(folder), "tiny")
     (folder / "config.json").unlink()
     with pytest.raises(InputError, match=r"^tiny: has no config\.json"):
         read_facts(str(folder), "tiny")
+
+
+@pytest.mark.parametrize("content", ["[]", "[" * 100_000, "{"])
+def test_a_broken_tokenizer_config_is_refused_in_a_sentence(tmp_path, content):
+    folder = tiny.save_t5(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(content)
+    with pytest.raises(InputError, match=r"^tiny: its tokenizer can't be loaded \(.*\)\.$"):
+        load_plain_tokenizer(str(folder), read_facts(str(folder), "tiny"), "tiny")

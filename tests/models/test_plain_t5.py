@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 
+from btr.errors import InputError
 from btr.models.decoder import decode, encode
 from btr.models.edit_head import EditSpan, judge_spans
 from btr.models.load import load
@@ -65,20 +66,44 @@ def test_it_is_read_without_the_models_of_transformers():
     assert done.stdout.split() == ["False"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"btr_compact": None}, {"dense_act_fn": "relu"}, {"model_type": "mt5"}, {"bidirectional_decoder": False}],
-    ids=str,
-)
-def test_any_other_model_is_left_to_transformers(tmp_path, change):
+def write_changed_model(folder, change):
+    """Write the shipped model with another configuration."""
     from btr.models.locate import SHIPPED
 
     for file in (SHIPPED / "edit-btr-small").iterdir():
         if file.name != "config.json":
-            (tmp_path / file.name).symlink_to(file)
+            (folder / file.name).symlink_to(file)
     config = json.loads((SHIPPED / "edit-btr-small" / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
+    (folder / "config.json").write_text(json.dumps({**config, **change}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"btr_compact": None}, {"dense_act_fn": "relu"}, {"model_type": "mt5"}, {"bidirectional_decoder": False},
+     {"num_layers": 0}, {"num_layers": 6.5}, {"num_layers": "8"}, {"architectures": 3}, {"layer_norm_epsilon": None},
+     {"d_kv": 32}, {"num_heads": 8}, {"relative_attention_num_buckets": 64}],
+    ids=str,
+)  # fmt: skip
+def test_any_other_model_is_left_to_transformers(tmp_path, change):
+    """Also one whose configuration is not that of its weights: it would give other numbers."""
+    write_changed_model(tmp_path, change)
     assert load_plain_t5(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"num_layers": "8"}, "its config.json can't be read (Validation error for field 'num_layers')."),
+        ({"d_kv": 32}, "can't be loaded as edit-btr ("),
+    ],
+    ids=str,
+)
+def test_transformers_says_in_one_sentence_what_is_wrong(tmp_path, change, why):
+    write_changed_model(tmp_path, change)
+    with pytest.raises(InputError) as raised:
+        load_reranker(f"edit-btr:{tmp_path}", int8=True)
+    assert str(raised.value).startswith(f"{tmp_path}: {why}")
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +130,6 @@ def test_a_config_nested_too_deeply_is_left_to_transformers(tmp_path):
 
 def test_no_weights_are_left_to_transformers_too(tmp_path):
     """Which says in one sentence what is wrong."""
-    from btr.errors import InputError
     from btr.models.locate import SHIPPED
 
     for file in (SHIPPED / "edit-btr-small").iterdir():

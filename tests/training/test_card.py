@@ -139,7 +139,7 @@ def test_nothing_is_said_of_what_is_not_known(tmp_path: Path) -> None:
     [
         ("run.json", None, r": has no run\.json; name the folder that btr train wrote\.$"),
         ("run.json", "{", r"run\.json: is not JSON \(.*\)\.$"),
-        ("run.json", "[]", r"run\.json: expected a JSON object, found list\.$"),
+        ("run.json", "[]", r"run\.json: is not a JSON object\.$"),
         ("log.jsonl", None, r": has no log\.jsonl; name the folder that btr train wrote\.$"),
     ],
 )

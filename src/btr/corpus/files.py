@@ -191,14 +191,17 @@ def file_signature(path: PathLike, what: str) -> str:
 
 @contextmanager
 def refused_writes(path: PathLike) -> Iterator[None]:
-    """Say in one sentence what the system refuses while a file or folder is written, such as room on a full disk."""
+    """Say in one sentence what the system refuses while a file or folder is written, such as room on a full disk.
+
+    Other errors pass: of the network, of files elsewhere, and mistakes in the code.
+    """
     try:
         yield
-    except (InputError, BrokenPipeError):
+    except InputError:
         raise
     except Exception as error:
         cause = system_error(error)
-        if cause is None:
+        if cause is None or not is_about(cause, path):
             raise
         way_out = "; make room, and run the same command again" if cause.errno in FULL else ""
         raise FileError(f"{path}: cannot be written ({cause.strerror or cause}){way_out}.") from None
@@ -208,10 +211,21 @@ def system_error(error: Exception) -> OSError | None:
     """Return the system's error behind one that a library has raised; None if there is none."""
     if isinstance(error, OSError):
         return error
-    if isinstance(error.__context__, OSError):  # torch raises its own while Python writes for it
-        return error.__context__
+    context = error.__context__
+    if isinstance(error, RuntimeError) and isinstance(context, OSError) and not error.__suppress_context__:
+        return context  # torch raises its own while Python writes for it
     match = OS_ERROR.search(str(error))
     return OSError(int(match[1]), os.strerror(int(match[1]))) if match else None
+
+
+def is_about(error: OSError, path: PathLike) -> bool:
+    """Return whether an error may come from writing a path: the system's, of no file or of one in the same folder."""
+    if error.errno is None or isinstance(error, ConnectionError | TimeoutError):  # BrokenPipeError, too
+        return False
+    if error.filename is None:
+        return True
+    folder, named = Path(os.path.realpath(path)).parent, Path(os.path.realpath(str(error.filename)))
+    return named.is_relative_to(folder) or folder.is_relative_to(named)  # a missing folder's parent
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from btr.corpus.files import PathLike, writing_folder
 from btr.errors import InputError
 from btr.models.config import read_config
+from btr.models.identity import read_object
 from btr.models.int8_weights import CONFIG_KEY, pack_weights, unpack_weights
 from btr.models.loaded import read_weights
 from btr.models.locate import TOKENIZER_FILES, fetch_folder
@@ -84,6 +85,6 @@ def write_model(folder: Path, target: Path, weights: dict[str, torch.Tensor], ke
 def is_compact(folder: Path) -> bool:
     """Return whether a folder holds a compact model."""
     try:
-        return bool(json.loads((folder / "config.json").read_text(encoding="utf-8")).get(CONFIG_KEY))
-    except (OSError, ValueError, AttributeError):
+        return bool(read_object(folder / "config.json").get(CONFIG_KEY))
+    except (OSError, InputError):
         return False

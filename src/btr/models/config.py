@@ -60,16 +60,18 @@ def read_facts(path: str, name: str) -> ModelFacts:
 def read_config(path: str, name: str) -> Any:
     """Read a model's configuration, from a folder or the hub."""
     silence_libraries()
-    if Path(path).is_dir() and not (Path(path) / "config.json").is_file():
+    is_here = Path(path).is_dir()
+    if is_here and not (Path(path) / "config.json").is_file():
         raise InputError(f"{name}: has no config.json; is this a model's folder?")
     from transformers import AutoConfig
 
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{name}: no such folder, shipped model or model on the hub that can be reached ({first_line(error)})."
-        ) from None
+    except Exception as error:  # where a value is of a wrong type, `transformers` raises anything
+        what = "no such folder, shipped model or model on the hub that can be reached"
+        if is_here:
+            what = "its config.json can't be read"
+        raise InputError(f"{name}: {what} ({first_line(error)}).") from None
     if hasattr(config, "auto_map"):
         del config.auto_map  # code in the model's folder, which `transformers` would ask the user to run
     return config

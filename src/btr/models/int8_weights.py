@@ -12,17 +12,17 @@ TINY = LARGEST / torch.finfo(torch.float32).max  # 127 / x overflows for x below
 
 def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
     """Return a matrix as int8, and each row's scale: its largest absolute element / 127, or 1 for a row of zeros."""
-    largest = known_largest(weight.abs().amax(1))
+    largest = largest_or_default(weight.abs().amax(1))
     # As CTranslate2 does it: multiplying by 127 / largest sometimes rounds differently from dividing by the scale.
     return (weight * (LARGEST / largest)[:, None]).round().to(torch.int8), largest / LARGEST
 
 
 def requantised_scale(numbers: Tensor, scale: Tensor) -> Tensor:
     """Return the scales that `quantise_rows` would give the matrix of these numbers and scales; the numbers stay."""
-    return known_largest(numbers.abs().amax(1).float() * scale) / LARGEST
+    return largest_or_default(numbers.abs().amax(1).float() * scale) / LARGEST
 
 
-def known_largest(largest: Tensor) -> Tensor:
+def largest_or_default(largest: Tensor) -> Tensor:
     """Return each row's largest absolute element, where that of a row of zeros counts as 127."""
     return torch.where(largest < TINY, LARGEST, largest)
 

@@ -108,5 +108,5 @@ def refuse_code(name: str) -> InputError:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a library's message, without its full stop."""
-    return str(error).strip().split("\n")[0].rstrip(".")
+    """Return the first line of a library's message, without its full stop or colon."""
+    return str(error).strip().split("\n")[0].rstrip(".: ")

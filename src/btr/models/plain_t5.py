@@ -18,7 +18,7 @@ from torch.nn.functional import embedding, gelu
 from btr.errors import InputError
 from btr.models.batches import INT8
 from btr.models.bidirectional import CONFIG_KEY as BIDIRECTIONAL_KEY
-from btr.models.config import check_kind, judges_edits
+from btr.models.config import EDIT_JUDGING_CLASS, check_kind
 from btr.models.decoder import attention_bias, self_attention
 from btr.models.edit_head import HEAD, EditHead
 from btr.models.identity import model_hash, read_object
@@ -30,11 +30,15 @@ from btr.models.loaded import LoadedModel, read_weights
 from btr.models.locate import locate_model
 from btr.models.threads import prepare_for_forks
 from btr.models.tokenizer import check_end, read_plain_tokenizer
+from btr.records import is_number
 
-USUAL = {"model_type": "t5", "feed_forward_proj": "gated-gelu", "dense_act_fn": "gelu_new", COMPACT_KEY: 1}
+USUAL = {
+    "architectures": [EDIT_JUDGING_CLASS], "model_type": "t5", "feed_forward_proj": "gated-gelu",
+    "dense_act_fn": "gelu_new", BIDIRECTIONAL_KEY: True, COMPACT_KEY: True,
+}  # fmt: skip
 NUMBERS_OF_SHAPE = (
-    "d_model", "d_kv", "num_layers", "num_decoder_layers", "layer_norm_epsilon", "relative_attention_num_buckets",
-    "relative_attention_max_distance", "pad_token_id", "eos_token_id",
+    "d_model", "d_kv", "num_heads", "num_layers", "num_decoder_layers", "layer_norm_epsilon",
+    "relative_attention_num_buckets", "relative_attention_max_distance", "pad_token_id", "eos_token_id",
 )  # fmt: skip
 
 
@@ -46,8 +50,8 @@ def load_plain_t5(name: str) -> LoadedModel | None:
     except (OSError, InputError):
         return None
     config: Any = SimpleNamespace(**content)
-    is_usual = USUAL.items() <= content.items() and all(key in content for key in NUMBERS_OF_SHAPE)
-    if not (is_usual and content.get(BIDIRECTIONAL_KEY) and judges_edits(config) and can_quantise()):
+    is_usual = USUAL.items() <= content.items() and all(is_number(content.get(key)) for key in NUMBERS_OF_SHAPE)
+    if not (is_usual and can_quantise()):
         return None
     tokenizer = read_plain_tokenizer(folder)
     if tokenizer is None:
@@ -57,7 +61,7 @@ def load_plain_t5(name: str) -> LoadedModel | None:
     prepare_for_forks()
     try:
         model: Any = PlainT5(read_weights(folder, name), config)
-    except (InputError, KeyError, RuntimeError):
+    except (InputError, LookupError, TypeError, RuntimeError):
         return None
     plain: Any = tokenizer
     signature = f"edit-btr|model:{Path(name).name}#{model_hash(name)}|dtype:float32|int8:{INT8}"
@@ -92,6 +96,12 @@ def linear(
     return kind.from_rows(numbers, scale, bias)
 
 
+def check_shape(weight: Tensor, *shape: int) -> None:
+    """Refuse a weight that is not of the shape that the configuration says: it would be read as something else."""
+    if weight.shape != shape:
+        raise InputError(f"a weight has the shape {tuple(weight.shape)}, and not {shape}.")
+
+
 class Embedding:
     """The embeddings of tokens: int8 in the file, and float32 for the tokens that are read."""
 
@@ -119,6 +129,7 @@ class Attention:
 
     def __init__(self, weights: Mapping[str, Tensor], name: str, config: Any) -> None:
         self.q, self.k, self.v, self.o = (linear(weights, f"{name}.{part}") for part in "qkvo")
+        check_shape(weights[f"{name}.q.weight{NUMBERS}"], config.num_heads * config.d_kv, config.d_model)
         self.key_value_proj_dim = config.d_kv
         self.buckets = config.relative_attention_num_buckets
         self.max_distance = config.relative_attention_max_distance
@@ -158,7 +169,9 @@ class Stack:
         self.embed_tokens = words
         self.block = [SimpleNamespace(layer=read_layers(weights, f"{name}.block.{k}", config)) for k in range(blocks)]
         first = f"{name}.block.0.layer.0.SelfAttention"
-        self.block[0].layer[0].SelfAttention.distances = weights[f"{first}.relative_attention_bias.weight"]
+        distances = weights[f"{first}.relative_attention_bias.weight"]
+        check_shape(distances, config.relative_attention_num_buckets, config.num_heads)
+        self.block[0].layer[0].SelfAttention.distances = distances
         self.final_layer_norm = Norm(weights, f"{name}.final_layer_norm", config)
 
 

@@ -76,7 +76,7 @@ def load_tokenizer(path: str, config: Any, name: str) -> "PreTrainedTokenizerBas
     check_tokenizer_files(path, name)
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # where a value is of a wrong type, `transformers` raises anything
         raise InputError(f"{name}: its tokenizer can't be loaded ({first_line(error)}).") from None
     check_end(tokenizer, config, name)
     return tokenizer

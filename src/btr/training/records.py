@@ -9,6 +9,8 @@ from typing import Any
 from btr.corpus.files import PathLike, read_lines, write_lines
 from btr.corpus.parallel import parse_json
 from btr.errors import InputError
+from btr.models.identity import read_object
+from btr.records import is_number
 from btr.training import OBJECTIVES
 from btr.training.recipe import read_yaml
 
@@ -140,11 +142,6 @@ def read_records(path: Path) -> Iterator[Update | Validation]:
             yield Validation(row["step"], row["epoch"], Measures.from_dict(measured))
 
 
-def is_number(value: object) -> bool:
-    """Return whether a value of a log can be drawn."""
-    return isinstance(value, int | float)
-
-
 @dataclass(frozen=True)
 class Facts:
     """How a model came to be: the code's version and revision, and what the run took."""
@@ -170,12 +167,8 @@ def read_facts(run: PathLike) -> Facts:
     """Read run.json; keys of other versions are left out."""
     path = Path(run) / FACTS
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values: Any = read_object(path)
     except FileNotFoundError:
         raise InputError(f"{run}: has no {FACTS}; name the folder that btr train wrote.") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error}).") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: expected a JSON object, found {type(values).__name__}.")
     known = {one.name for one in fields(Facts)}
     return Facts(**{name: value for name, value in values.items() if name in known})
