@@ -1,7 +1,7 @@
 """Tiny models with random weights, saved as real ones are: they load in milliseconds, and nothing is downloaded."""
 
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (
     AutoModelForCausalLM,
     BertConfig,
@@ -40,6 +40,24 @@ def t5_tokenizer(mask="<extra_id_0>"):
     )
 
 
+def unigram_tokenizer():
+    """Pieces with scores, as T5 has them: characters, English and German words, and sentinels at the end."""
+    special = ["<pad>", "</s>", "<unk>"]
+    words = ["▁the", "▁cat", "s", "▁Haus", "▁have", "▁two", "▁und", "▁Katze", "▁he", "▁dog", "▁sat", "haus", "▁nicht"]
+    words += ["at", "▁Straße", "▁has"]
+    characters = list("▁abcdefghijklmnopqrtuvwxyzHIKS.,")
+    pieces = [(piece, 0.0) for piece in special]
+    pieces += [(piece, -2.0 - k / 8) for k, piece in enumerate(words)] + [(each, -6.0) for each in characters]
+    pieces += [("Katzen", -7.0)]
+    sentinels = [f"<extra_id_{k}>" for k in range(3, -1, -1)]
+    tokenizer = Tokenizer(models.Unigram([*pieces, *((name, 0.0) for name in sentinels)], unk_id=2))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, extra_special_tokens=sentinels, **names)
+
+
 def bert_tokenizer(types=True):
     vocabulary = {word: k for k, word in enumerate(["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", *WORDS])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
@@ -70,9 +88,9 @@ def save(model, tokenizer, folder):
     return str(folder)
 
 
-def save_t5(folder, style="v1.1", bidirectional=False, seed=0, **options):
+def save_t5(folder, style="v1.1", bidirectional=False, seed=0, tokenizer=None, **options):
     """`style` is v1.1 (gated, untied), v1.0 (relu, tied, scaled output) or mt5."""
-    tokenizer = t5_tokenizer("▁<extra_id_0>" if style == "mt5" else "<extra_id_0>")
+    tokenizer = tokenizer or t5_tokenizer("▁<extra_id_0>" if style == "mt5" else "<extra_id_0>")
     shape = {**T5_SHAPE, "vocab_size": len(tokenizer), **options}
     if style == "mt5":
         model = MT5ForConditionalGeneration(MT5Config(**shape))
@@ -89,9 +107,9 @@ def save_t5(folder, style="v1.1", bidirectional=False, seed=0, **options):
     return save(model, tokenizer, folder)
 
 
-def save_edit_btr(folder, style="v1.1", seed=0, **options):
+def save_edit_btr(folder, style="v1.1", seed=0, tokenizer=None, **options):
     """A bidirectional T5 with a head for edits; `style` is v1.1 (gated) or v1.0 (relu, scaled output)."""
-    tokenizer = t5_tokenizer()
+    tokenizer = tokenizer or t5_tokenizer()
     shape = {**T5_SHAPE, "vocab_size": len(tokenizer), **options}
     config = T5Config(**shape, feed_forward_proj="gated-gelu" if style == "v1.1" else "relu")
     config.scale_decoder_outputs = style == "v1.0"

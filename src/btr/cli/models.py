@@ -103,14 +103,20 @@ def show_cost(
 def compact(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A folder, a shipped model's name or a hub id.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to.")],
+    vocabulary: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="TEXT", help="Drop the pieces of a T5 that these texts do not use; repeatable."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a model small enough to ship.
 
     The weights become int8 with one scale per row: a quarter of the size. Every verb can read the folder.
+    With --vocabulary, the embeddings and the output layer of a T5 lose the pieces of other languages too.
 
     \b
     btr compact runs/small/t5gec/model --output shipped/t5gec
+    btr compact runs/small/t5gec/model --vocabulary wikipedia.txt.gz --output shipped/t5gec-english
     """
     try:
         from btr.models.compact import compact as make
@@ -118,7 +124,7 @@ def compact(
         raise needs_models("a model", error) from None
     from btr.cli.tables import print_compacted
 
-    show(make(model, output), as_json, print_compacted)
+    show(make(model, output, vocabulary=vocabulary), as_json, print_compacted)
 
 
 @app.command("import")

@@ -214,6 +214,8 @@ def print_trained(result: "Trained", console: Console) -> None:
 def print_compacted(result: "Compacted", console: Console) -> None:
     """Print how small a model has become."""
     size = f"{result.megabytes:,} MB, of {result.float32_megabytes:,} MB in float32"
+    if result.pieces is not None:
+        size += f"; {result.pieces:,} of {result.original_pieces:,} pieces"
     console.print(f"Model: {result.model} ({size})", soft_wrap=True)
 
 

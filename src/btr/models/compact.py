@@ -9,13 +9,14 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from btr.corpus.files import PathLike, writing_folder
+from btr.corpus.files import PathLike, Paths, as_paths, writing_folder
 from btr.errors import InputError
 from btr.models.config import read_config
 from btr.models.identity import read_object
 from btr.models.int8_weights import CONFIG_KEY, pack_weights, unpack_weights
 from btr.models.loaded import read_weights
 from btr.models.locate import TOKENIZER_FILES, fetch_folder
+from btr.models.vocabulary import choose_vocabulary
 from btr.records import Record
 
 COPIED_FILES = (
@@ -32,18 +33,28 @@ COPIED_FILES = (
 
 @dataclass(frozen=True, slots=True)
 class Compacted(Record):
-    """Where a compact model is, and its size beside that of the same weights in float32."""
+    """Where a compact model is, and its size beside that of the original's weights in float32.
+
+    The numbers of pieces are known where the vocabulary was made smaller.
+    """
 
     model: str
     megabytes: float
     float32_megabytes: float
+    pieces: int | None = None
+    original_pieces: int | None = None
 
 
-def compact(model: str, output: PathLike) -> Compacted:
-    """Write a model with its matrices as int8, one scale per row, to a folder that every verb can read."""
+def compact(model: str, output: PathLike, *, vocabulary: Paths | None = None) -> Compacted:
+    """Write a model with its matrices as int8, one scale per row, to a folder that every verb can read.
+
+    With `vocabulary`, texts of one paragraph per line, a T5 loses the pieces that these texts do not use; the model
+    may be compact already.
+    """
     target = Path(os.path.realpath(output))
     folder = Path(os.path.realpath(fetch_folder(model)))
-    if getattr(read_config(str(folder), model), CONFIG_KEY, False):
+    config, texts = read_config(str(folder), model), as_paths(vocabulary)
+    if getattr(config, CONFIG_KEY, False) and not texts:
         raise InputError(f"{model}: is compact already.")
     if target == folder or target in folder.parents:
         raise InputError(f"{output}: is where the model is; name another folder for the output.")
@@ -51,15 +62,22 @@ def compact(model: str, output: PathLike) -> Compacted:
         raise InputError(f"{output}: is a file; name a folder for the output.")
     if target.is_dir() and any(target.iterdir()) and not is_compact(target):
         raise InputError(f"{output}: is not empty, and no compact model; name another folder for the output.")
-    weights = read_weights(folder, model)
+    weights = unpack_weights(read_weights(folder, model))
     for name, weight in weights.items():
         if not torch.isfinite(weight).all():
             raise InputError(f"{model}: has weights that are not finite, in {name}.")
     before = sum(weight.numel() * 4 for weight in weights.values())
+    smaller = choose_vocabulary(folder, config, model, texts) if texts else None
     with writing_folder(output) as temporary:
-        write_model(folder, temporary, pack_weights(weights), {CONFIG_KEY: 1})
+        if smaller is None:
+            write_model(folder, temporary, pack_weights(weights), {CONFIG_KEY: 1})
+        else:
+            keys = {CONFIG_KEY: 1, "vocab_size": len(smaller.rows)}
+            write_model(folder, temporary, pack_weights(smaller.select_rows(weights, model)), keys)
+            smaller.write_tokenizer(temporary, config, model)
     after = (target / "model.safetensors").stat().st_size
-    return Compacted(str(output), round(after / 1e6, 1), round(before / 1e6, 1))
+    pieces = (len(smaller.pieces), smaller.original_pieces) if smaller else ()
+    return Compacted(str(output), round(after / 1e6, 1), round(before / 1e6, 1), *pieces)
 
 
 def expand_to(folder: Path, name: str, target: Path) -> None:
