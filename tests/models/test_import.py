@@ -145,6 +145,8 @@ def test_the_authors_sizes_with_the_default_tokenizer(place, tmp_path):
     result = btr.import_checkpoint(save(tmp_path / "best.pt", content_of(folder)), tmp_path / "out")
     assert result.tokenizer == "t5gec-small"
     assert BTR.from_pretrained(str(tmp_path / "out")).scores(ROWS)[0][0] < 0
+    with pytest.raises(InputError, match=r"has 32,128 tokens, but the tokenizer .* has \d+;"):  # a smaller vocabulary
+        btr.import_checkpoint(tmp_path / "best.pt", tmp_path / "other", tokenizer=str(place / "btr"))
 
 
 class Touch:

@@ -19,6 +19,7 @@ from btr.records import Record
 
 TOKENIZER = "t5gec-small"  # shipped; its pieces and their numbers are those of all T5 models
 MASK = "<extra_id_0>"
+SPARE_ROWS = 128  # a T5 has fewer unused rows than this: their number is rounded up, to 32,128 for 32,100 pieces
 
 CARD = """---
 language: en
@@ -91,9 +92,9 @@ def import_checkpoint(checkpoint: PathLike, output: PathLike, *, tokenizer: str 
 
 
 def fitting_tokenizer(name: str, checkpoint: Checkpoint, path: PathLike) -> PreTrainedTokenizerBase:
-    """Load the tokenizer, and refuse one whose tokens the model does not have."""
+    """Load the tokenizer, and refuse one with more tokens than the model, or with far fewer: its numbers differ."""
     tokenizer = load_tokenizer(locate_model(name), checkpoint.config, name)
-    if len(tokenizer) > checkpoint.config.vocab_size:
+    if not 0 <= checkpoint.config.vocab_size - len(tokenizer) < SPARE_ROWS:
         raise InputError(
             f"{path}: has {checkpoint.config.vocab_size:,} tokens, but the tokenizer {name} has {len(tokenizer):,}; "
             "name the model's own with --tokenizer."
