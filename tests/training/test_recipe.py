@@ -59,7 +59,7 @@ def test_recipes_of_the_project(path: Path) -> None:
     name = path.relative_to(ROOT).as_posix()
     launcher = {
         "paper": r"accelerate launch --num_processes 2 -m btr\.cli train",
-        "small": r"btr (?:train|cross-fit)",
+        "small": r"(?:torchrun --nproc-per-node 2 -m btr\.cli|btr) (?:train|cross-fit)",
     }[path.parent.name]
     commands = re.findall(rf"^ +{launcher} (\S+) --output (\S+)(.*)$", head(path), re.MULTILINE)
     assert commands
@@ -80,6 +80,8 @@ def test_what_a_recipe_starts_from_is_made_by_another(folder: str) -> None:
         recipe = read_recipe(path)
         outputs |= set(re.findall(r"(?:--output|-o) (runs/\S+)", head(path)))
         outputs |= set(re.findall(r"> (runs/\S+)", head(path)))
+        former = re.findall(r"git archive \S+ src/btr/models/shipped/(\S+) \| tar -x -C runs ", head(path))
+        outputs |= {f"runs/{name}" for name in former}  # models as they were shipped before
         files = recipe.model, recipe.validation.candidates or "", *recipe.data.pairs, *recipe.data.candidates
         files += tuple(recipe.data.edits)
         needed |= {re.sub(r"/[ABC]\.jsonl$", "/$level.jsonl", name) for name in files if name.startswith("runs/")}
