@@ -7,9 +7,8 @@ when other pieces go. Any other text is written with shorter pieces, down to sin
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from btr.models.bidirectional import MODEL_TYPES
 from btr.models.config import start_token
 from btr.models.identity import read_object
 from btr.models.tokenizer import load_tokenizer
+from btr.resume import windows
 
 ROW_STEP = 8  # the number of rows is a multiple of this, for which processors multiply matrices best
 WINDOW = 1000  # lines that are tokenised together
@@ -98,19 +98,12 @@ def find_tokens(tokenizer: PreTrainedTokenizerBase, texts: Sequence[PathLike]) -
     used: set[int] = set()
     for path in texts:
         is_empty = True
-        for window in windows(line for line in read_lines(path) if line.strip()):
+        for window in windows((line for line in read_lines(path) if line.strip()), WINDOW):
             is_empty = False
             used.update(*tokenizer(window, add_special_tokens=False, return_attention_mask=False)["input_ids"])
         if is_empty:
             raise InputError(f"{path}: is empty; expected text, one paragraph per line.")
     return used
-
-
-def windows(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Group lines to be tokenised together."""
-    rest = iter(lines)
-    while window := list(islice(rest, WINDOW)):
-        yield window
 
 
 def remaining_rows(content: dict[str, Any], used: Set[int], size: int) -> list[int]:
